@@ -32,9 +32,14 @@ class AsyncOAuthApp(_core.AsyncOAuthApp):
 
         Raises `OAuthError`, `LoginRequired` or `StoreError`.
         """
-        return await super().fetch_token(
-            callback_url, state=state, code_verifier=code_verifier, user=user
-        )
+        try:
+            call = super().fetch_token(
+                callback_url, state=state, code_verifier=code_verifier, user=user
+            )
+        finally:
+            # Crash reporters show the variables of frames.
+            del callback_url, state, code_verifier
+        return await call
 
     async def auth(self, *, user: str) -> OAuth:
         """The credentials of `user`, who has logged in, in any process that has the store; see

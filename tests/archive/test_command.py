@@ -133,7 +133,7 @@ def test_an_error_that_ends_a_follower_is_reported_once(run, book):
     book.put_fills(1)
     refused = response({"s": "error", "errcode": -1, "errmsg": "no"}, 403)
     book.failures[fills_path()] = [refused]
-    said = run("follow", "--fills", "281756:HK", status=1).err
+    said = run("follow", "--fills", "281756:HK", status=3).err
     assert said.count("no (code -1") == 1 and "interrupted" not in said
 
 
@@ -199,7 +199,7 @@ def test_what_is_wrong_makes_the_status_1(run, book):
     served = book.fills[HK]
     served[0] = {**served[0], "qty": "5"}
     run("update", "--fills", "281756:HK")
-    found = json.loads(run("check", "--format", "jsonl", status=1).out)
+    found = json.loads(run("check", "--format", "jsonl", status=3).out)
     assert (found["kind"], found["list"], found["key"]) == ("twice", "fills", "281756 HK")
 
 

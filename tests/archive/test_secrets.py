@@ -3,12 +3,12 @@
 import contextlib
 import json
 import os
-import traceback
 from pathlib import Path
 
 import boardlot as bl
 import pytest
 
+from ..support.secret_search import variables_with
 from .service import HK
 
 pytest.importorskip("psycopg")
@@ -29,33 +29,7 @@ ADDRESSES = [
 
 
 def shown(error):
-    """The variables of frames that have the password: of ours, and of those that ours call."""
-    found, waiting, seen = [], [error], set()
-    while waiting:
-        one = waiting.pop()
-        if one is None or id(one) in seen:
-            continue
-        seen.add(id(one))
-        waiting += [one.__cause__, one.__context__]
-        own = Path(bl.__file__).parent
-        inside = False
-        for frame, _ in traceback.walk_tb(one.__traceback__):
-            inside = inside or own in Path(frame.f_code.co_filename).parents
-            if inside:
-                values = [*frame.f_locals.items(), ("attributes", attributes(frame))]
-                found += [
-                    f"{frame.f_code.co_qualname if hasattr(frame.f_code, 'co_qualname') else ''} "
-                    f"{frame.f_code.co_filename}: {name}"
-                    for name, value in values
-                    if PASSWORD in repr(value)
-                ]
-        found += [repr(one)] if PASSWORD in repr(one) else []
-    return found
-
-
-def attributes(frame):
-    """Those of the object whose method it is, which some reporters show."""
-    return vars(frame.f_locals.get("self", object)) if "self" in frame.f_locals else {}
+    return variables_with(PASSWORD, error)
 
 
 def failure(call):

@@ -119,7 +119,7 @@ def refusal(uses, client, hint):
 def command_line_is_missing():
     done = command("--help")
     hint = "boardlot: the command line needs click: pip install 'boardlot[cli]'\n"
-    expect((done.returncode, done.stderr) == (1, hint), f"the command said {done.stderr!r}")
+    expect((done.returncode, done.stderr) == (3, hint), f"the command said {done.stderr!r}")
 
 
 def command(*arguments):

@@ -103,3 +103,29 @@ class LogCapture(logging.Handler):
 
     def emit(self, record):
         self.lines.append(f"{record.getMessage()} {vars(record)}")
+
+
+def variables_with(secret, error):
+    """The variables of frames that have the secret: of boardlot's, and of those that boardlot's call,
+    in an error and in all that it came from."""
+    found, waiting, seen = [], [error], set()
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        waiting += [one.__cause__, one.__context__]
+        inside = False
+        for frame, _ in traceback.walk_tb(one.__traceback__):
+            inside = inside or frame.f_code.co_filename.startswith(PACKAGE)
+            if inside:
+                itself = frame.f_locals.get("self")
+                # Some reporters show the attributes of the object whose method it is.
+                attributes = [("attributes", getattr(itself, "__dict__", {}))]
+                found += [
+                    f"{frame.f_code.co_filename} {frame.f_code.co_name}: {name}"
+                    for name, value in [*frame.f_locals.items(), *attributes]
+                    if secret in repr(value)
+                ]
+        found += [repr(one)] if secret in f"{one!r} {one} {vars(one)}" else []
+    return found

@@ -337,10 +337,10 @@ def test_the_command_says_which_rate_limit_applies_and_how_much_is_free(service)
     assert "free now" in last
 
 
-def test_the_command_ends_with_1_where_a_step_failed(service):
+def test_the_command_ends_with_3_where_a_step_failed(service):
     with served(authority().context(self_signed=True)) as server:
         done = service.run("doctor", "--base-url", server.base_url)
-    assert (done.returncode, done.stderr) == (1, b"failed: TLS\n")
+    assert (done.returncode, done.stderr) == (3, b"failed: TLS\n")
     assert "failed   TLS" in done.stdout.decode()
     assert "skipped  signature    not tried: TLS failed" in done.stdout.decode()
 
@@ -361,7 +361,7 @@ def test_the_command_says_what_to_pass(capsys):
 
 def test_the_command_shows_a_key_file_that_is_missing(capsys, closed_port):
     line = ["doctor", "--key-id", "k", "--key-file", "/nowhere/key.pem"]
-    assert main([*line, "--base-url", f"https://127.0.0.1:{closed_port}"]) == 1
+    assert main([*line, "--base-url", f"https://127.0.0.1:{closed_port}"]) == 3
     seen = capsys.readouterr()
     assert "failed   credentials  private_key /nowhere/key.pem" in seen.out
     assert seen.err == "failed: connection, credentials\n"

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from typing import Any
 import boardlot as bl
 from boardlot import _core
 from boardlot._support import hints
+from boardlot._support.hidden import Hidden
 from boardlot.errors import StoreError
 
 MAX_BYTES = 4096
@@ -27,7 +28,7 @@ MAX_BYTES = 4096
 COMMAND_TIMEOUT = 120.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Passphrase:
     """Returns the passphrase of a file when it is called; a pickle says only where it is stored."""
 
@@ -35,7 +36,7 @@ class Passphrase:
     """The encrypted file that it opens, for the prompt and for errors."""
     file: str | PathLike[str] | None = None
     """The file that contains it, readable only by its owner."""
-    command: tuple[str, ...] | None = None
+    command: tuple[str, ...] | None = field(default=None, repr=False)
     """The program and its arguments that print it; no shell is involved."""
     label: str = "passphrase"
     """The name that the terminal shows for it: a key has a password."""
@@ -90,7 +91,7 @@ def _line_of_stdin() -> str | None:
     return line.removeprefix("\ufeff").removesuffix("\n") if line else None
 
 
-def _content(file: str | PathLike[str]) -> tuple[bytes, str, str]:
+def _content(file: str | PathLike[str]) -> tuple[Hidden, str, str]:
     """The content of a file that only its owner can read, its name and the hint for errors."""
     file = _core._expand_user(file)
     name, hint = f"passphrase_file {_core._shown_path(file)}", hints.PASSPHRASE_FILE
@@ -110,7 +111,7 @@ def _content(file: str | PathLike[str]) -> tuple[bytes, str, str]:
                 if status.st_mode & 0o077:
                     problem = f"{name} can be read or changed by other users; run: chmod 600 {file}"
                     raise StoreError(problem, hint=hint)
-            return opened.read(MAX_BYTES + 1), name, hint
+            return Hidden(opened.read(MAX_BYTES + 1)), name, hint
     except OSError as error:
         problem = f"{name} cannot be read: {error.strerror or error}"
         raise StoreError(problem, hint=hint) from None
@@ -121,7 +122,7 @@ def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _output(command: Sequence[str]) -> tuple[bytes, str, str]:
+def _output(command: Sequence[str]) -> tuple[Hidden, str, str]:
     """The output of a command, its name and the hint for errors, which do not show its arguments:
     one may be a secret."""
     command = (_core._expand_user(command[0]), *command[1:])
@@ -130,36 +131,59 @@ def _output(command: Sequence[str]) -> tuple[bytes, str, str]:
     name = f"passphrase_command {command[0] if known else _core._shown_path(command[0])}"
     hint = hints.PASSPHRASE_COMMAND
     try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            timeout=COMMAND_TIMEOUT,
-            check=False,
-        )
+        output, status = _run(command)
     except subprocess.TimeoutExpired:
         problem = f"{name} did not end within {COMMAND_TIMEOUT:g} s"
     except (OSError, ValueError) as error:
         problem = f"{name} cannot be run: {getattr(error, 'strerror', None) or error}"
     else:
-        if done.returncode == 0:
-            return done.stdout, name, hint
-        problem = f"{name} failed with exit status {done.returncode}"
+        if status == 0:
+            return output, name, hint
+        problem = f"{name} failed with exit status {status}"
+    # An argument may be a secret, and so may be the output.
+    del command
     raise StoreError(problem, hint=hint) from None
 
 
-def _only_line(text: bytes, name: str, hint: str) -> str:
+def _run(command: Sequence[str]) -> tuple[Hidden, int]:
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        timeout=COMMAND_TIMEOUT,
+        check=False,
+    )
+    return Hidden(done.stdout), done.returncode
+
+
+def _only_line(text: Hidden, name: str, hint: str) -> str:
     """The passphrase, without the line break at its end."""
-    line = text.removeprefix(codecs.BOM_UTF8).removesuffix(b"\n").removesuffix(b"\r")
-    if not line or b"\n" in line or len(text) > MAX_BYTES:
-        what = "no passphrase" if not line else "more than a line of at most 4 KiB"
-        raise StoreError(f"{name} has {what}; expected the passphrase alone", hint=hint)
+    problem = _problem_of(text)
+    if problem:
+        raise StoreError(f"{name} {problem}; expected the passphrase alone", hint=hint)
+    return _line(text).decode()
+
+
+def _line(text: Hidden) -> bytes:
+    line: bytes = text.reveal()
+    return line.removeprefix(codecs.BOM_UTF8).removesuffix(b"\n").removesuffix(b"\r")
+
+
+def _problem_of(text: Hidden) -> str:
+    """What is wrong with the content of a file or the output of a command; "" if nothing is.
+
+    It raises nothing, so no frame of it is shown with the passphrase.
+    """
+    line = _line(text)
+    if not line:
+        return "has no passphrase"
+    if b"\n" in line or len(text.reveal()) > MAX_BYTES:
+        return "has more than a line of at most 4 KiB"
     try:
-        return line.decode()
+        line.decode()
     except UnicodeDecodeError:
-        # Not chained: the error would contain the passphrase.
-        problem = f"{name} is not UTF-8; expected the passphrase alone"
-    raise StoreError(problem, hint=hint)
+        return "is not UTF-8"
+    return ""
 
 
 def profile_auth(

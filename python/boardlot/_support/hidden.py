@@ -27,6 +27,15 @@ class Hidden:
         raise TypeError("cannot pickle a text that may have a password")
 
 
+class HiddenHeader(str):
+    """A header's value, which HTTP libraries take as text alone; what contains it does not show it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "'***'"
+
+
 def without_frames(function: Callable[..., R], *args: Any) -> R:
     """The result of a function, whose exceptions do not have its frames and their variables."""
     try:
@@ -39,6 +48,9 @@ def without_frames(function: Callable[..., R], *args: Any) -> R:
 def bare(error: BaseException) -> BaseException:
     """An exception without frames, as are those that it came from."""
     error.with_traceback(None)
+    if getattr(error, "_pgconn", None) is not None:
+        # The connection of an error of psycopg, whose attributes have the password.
+        error._pgconn = None  # type: ignore[attr-defined]
     for other in (error.__cause__, error.__context__):
         if other is not None:
             bare(other)

@@ -9,8 +9,9 @@ from aiohttp import hdrs
 from aiohttp.payload import BytesPayload
 
 from boardlot import ConfigError
+from boardlot._support.hidden import HiddenHeader
 
-from .authorizer import STREAMED, Authorizer, Hidden
+from .authorizer import STREAMED, Authorizer
 
 COMPRESSED = (
     "aiohttp compresses the body when it is sent, so the signature would be for other bytes; pass "
@@ -37,7 +38,7 @@ class Middleware:
             body = await body_of(request)
             request.headers.update(self.authorizer.signed(request.method, url, body))
             return await handler(request)
-        sent: Hidden = await self.authorizer.async_token(url)
+        sent: HiddenHeader = await self.authorizer.async_token(url)
         request.headers[hdrs.AUTHORIZATION] = sent
         response = await handler(request)
         if response.status == 401:

@@ -6,20 +6,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from boardlot import ApiKey, AsyncClient, BearerToken, Client, ConfigError, OAuth, ProtocolError
+from boardlot._support.hidden import HiddenHeader
 
 STREAMED = (
     "the body is streamed, and a signature covers all of it: it has to be known before the first "
     "byte is sent; expected bytes, text, a form or JSON"
 )
-
-
-class Hidden(str):
-    """A header's value that is not shown by the `repr` of what contains it."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "'***'"
 
 
 class Authorizer:
@@ -50,7 +42,7 @@ class Authorizer:
     def has_key(self) -> bool:
         return isinstance(self.credentials, ApiKey)
 
-    def signed(self, method: str, url: str, body: bytes) -> dict[str, Hidden]:
+    def signed(self, method: str, url: str, body: bytes) -> dict[str, HiddenHeader]:
         """The headers of a key for one attempt.
 
         Raises:
@@ -59,20 +51,20 @@ class Authorizer:
         self.bind(url)
         assert isinstance(self.credentials, ApiKey)
         headers = self.credentials.headers(method, url, body, clock=self.client)
-        return {name: Hidden(value) for name, value in headers.items()}
+        return {name: HiddenHeader(value) for name, value in headers.items()}
 
-    def token(self, url: str, rejected: str | None = None) -> Hidden:
+    def token(self, url: str, rejected: str | None = None) -> HiddenHeader:
         """The value of `Authorization` of a login or a token.
 
         Raises:
             ConfigError: The URL is of another service.
             LoginRequired: The login has to be made again.
         """
-        return Hidden(self._client(url, Client)._token_header(rejected))
+        return HiddenHeader(self._client(url, Client)._token_header(rejected))
 
-    async def async_token(self, url: str, rejected: str | None = None) -> Hidden:
+    async def async_token(self, url: str, rejected: str | None = None) -> HiddenHeader:
         """The same, awaited."""
-        return Hidden(await self._client(url, AsyncClient)._token_header(rejected))
+        return HiddenHeader(await self._client(url, AsyncClient)._token_header(rejected))
 
     def bind(self, url: str) -> None:
         """Reject a URL of another service than that of the first request."""

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from boardlot import ConfigError
+from boardlot._support.hidden import HiddenHeader
 
 from .authorizer import STREAMED, Authorizer, redirected
 
@@ -42,7 +43,7 @@ class HttpxAuth:
         request.extensions["trace"] = once(url, observed)
         response = yield request
         if response.status_code == 401 and not self.authorizer.has_key:
-            sent = request.headers["Authorization"]
+            sent = HiddenHeader(request.headers["Authorization"])
             header = self.authorizer.token(url, sent)
             if header != sent:
                 request.headers["Authorization"] = header
@@ -58,7 +59,7 @@ class HttpxAuth:
         request.extensions["trace"] = async_once(url, observed)
         response = yield request
         if response.status_code == 401 and not self.authorizer.has_key:
-            sent = request.headers["Authorization"]
+            sent = HiddenHeader(request.headers["Authorization"])
             header = await self.authorizer.async_token(url, sent)
             if header != sent:
                 request.headers["Authorization"] = header

@@ -10,8 +10,9 @@ from requests.structures import CaseInsensitiveDict
 from urllib3.util import parse_url
 
 from boardlot import ConfigError
+from boardlot._support.hidden import HiddenHeader
 
-from .authorizer import STREAMED, Authorizer, Hidden, redirected
+from .authorizer import STREAMED, Authorizer, redirected
 
 
 def adapter(authorizer: Authorizer) -> Any:
@@ -45,7 +46,7 @@ class RequestsAuth(AuthBase):
     def refreshed(self, response: Any, **options: Any) -> Any:
         """The response to a second attempt with a new token, if the service rejected the first."""
         sent = response.request.headers.get("Authorization")
-        if response.status_code != 401 or not isinstance(sent, Hidden):
+        if response.status_code != 401 or not isinstance(sent, HiddenHeader):
             return response
         header = self.authorizer.token(response.request.url, sent)
         if header == sent:

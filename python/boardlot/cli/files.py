@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from boardlot._core import _expand_user, _remove_file
+from boardlot._support.hidden import Hidden
 
 
 class UserPath(click.Path):
@@ -72,7 +73,7 @@ def reject_existing(path: Path) -> None:
         raise click.UsageError(f"{path} already exists and is not overwritten")
 
 
-def write_secret(path: Path, text: str) -> None:
+def write_secret(path: Path, text: Hidden) -> None:
     """Write a new file that only its owner can read, from its first byte on.
 
     It is removed if it cannot be written completely.
@@ -81,7 +82,7 @@ def write_secret(path: Path, text: str) -> None:
     file = os.fdopen(os.open(path, flags, 0o600), "wb")
     try:
         with file:
-            file.write(text.encode())
+            file.write(text.reveal().encode())
             file.flush()
             os.fsync(file.fileno())
     except BaseException as error:

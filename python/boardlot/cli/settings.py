@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ from boardlot._support.credentials import (
     profile_login,
     profile_store,
 )
+from boardlot._support.hidden import Hidden
 from boardlot.cli.files import check_writable
 from boardlot.cli.statuses import reading_files
 
@@ -100,9 +101,10 @@ class Settings:
     client_id: str | None = None
     store_file: Path | None = None
     passphrase_file: Path | None = None
-    passphrase_command: str | None = None
-    header: tuple[str, ...] = ()
-    proxy: str | None = None
+    passphrase_command: str | None = field(default=None, repr=False)
+    # Both may have a secret.
+    header: tuple[str, ...] = field(default=(), repr=False)
+    proxy: str | None = field(default=None, repr=False)
     rate_limit: float | None = None
     shared: bool = False
     ca_file: Path | None = None
@@ -356,8 +358,9 @@ def store_for_login(entry: Mapping[str, Any]) -> Any:
     if os.path.lexists(file):
         return profile_store(entry)
     passphrase = passphrase_of(entry, file)
-    text = passphrase() if passphrase.unattended else _new_passphrase(passphrase)
-    return bl.EncryptedFileStore(file, text)
+    return bl.EncryptedFileStore(
+        file, passphrase() if passphrase.unattended else _new_passphrase(passphrase)
+    )
 
 
 def last_client_id(store: Any, base_url: str) -> str | None:
@@ -401,9 +404,9 @@ def _check(file: Path, hint: str) -> None:
 
 
 def _new_passphrase(passphrase: Passphrase) -> str:
-    text = passphrase.ask(f"new passphrase of {passphrase.of}: ")
-    if not text:
+    text = Hidden(passphrase.ask(f"new passphrase of {passphrase.of}: "))
+    if not text.reveal():
         raise click.UsageError("the passphrase is empty; expected one that is hard to guess")
-    if passphrase.ask("repeat the passphrase: ") != text:
+    if passphrase.ask("repeat the passphrase: ") != text.reveal():
         raise click.UsageError("the passphrases differ: run the command again")
-    return text
+    return str(text.reveal())

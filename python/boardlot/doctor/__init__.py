@@ -19,6 +19,7 @@ from typing import Any
 
 from boardlot import ApiKey, BearerToken, OAuth, RateLimit, _core
 from boardlot._support import hints
+from boardlot._support.hidden import Hidden
 from boardlot.doctor import identity
 from boardlot.doctor.findings import Finding, run_step
 from boardlot.doctor.network import Network, clock_offset
@@ -81,17 +82,17 @@ def examine(
         ok clock
         skipped credentials
     """
+    # The address of a proxy and headers may have a password.
+    given = Hidden({"proxy": proxy, "ca_file": ca_file, "headers": headers})
+    del proxy, headers
     named = {} if profile is None else _core._profile(profile)
     address = base_url or named.get("base_url")
     if address is None:
         raise ConfigError(
             "base_url is missing; expected a base URL or a profile", hint=hints.MISSING_BASE_URL
         )
-    options: dict[str, Any] = {
-        "proxy": proxy or named.get("proxy"),
-        "ca_file": ca_file or named.get("ca_file"),
-        "headers": headers,
-    }
+    kept = {name: named.get(name) for name in ("proxy", "ca_file")}
+    options = {name: value or kept.get(name) for name, value in given.reveal().items()}
     network = Network(address, options, timeout)
     make = identity.credentials_factory(auth, named)
     steps = [network.findings(), identity.findings(make, network, named if auth is None else {})]

@@ -11,6 +11,7 @@ import click
 
 import boardlot as bl
 from boardlot._support.credentials import is_encrypted, key_in_file, passphrase_of
+from boardlot._support.hidden import Hidden
 from boardlot.cli.click_classes import Argument, Command
 from boardlot.cli.files import UserPath, check_writable, write_secret
 from boardlot.cli.options import shown_options
@@ -70,7 +71,9 @@ def keygen(
         raise click.ClickException(text) from None
     key = bl.generate_key(algorithm, bits=int(bits or 3072))
     passphrase = passphrase_of(settings.credentials, file)
-    private = key._encrypted_pem(passphrase()) if passphrase.unattended else key.private_pem
+    private = Hidden(
+        key._encrypted_pem(passphrase()) if passphrase.unattended else key.private_pem
+    )
     # First: without a public key, the private one is of no use.
     _print(key.public_pem)
     write_secret(file, private)

@@ -16,6 +16,7 @@ import click
 
 import boardlot as bl
 from boardlot import _core
+from boardlot._support.hidden import Hidden
 from boardlot.cli.click_classes import Command
 from boardlot.cli.files import UserPath, reject_existing, write_secret
 from boardlot.cli.numbers import Number, Whole
@@ -131,7 +132,7 @@ def sandbox(
             key = bl.generate_key(algorithm)
             info["key_id"] = sandbox.upload_key(key.public_pem)
             info["key_file"] = str(key_file)
-            write_secret(key_file, key.private_pem)
+            write_secret(key_file, Hidden(key.private_pem))
         try:
             if name is not None and key_file is not None:
                 info["profile"] = name

@@ -1,0 +1,216 @@
+"""Promise 14 for crash reporters: after each failure, no variable of a frame of boardlot's has the secret
+that was passed, in whatever way it was passed."""
+
+import asyncio
+import contextlib
+import io
+import json
+import sys
+
+import boardlot as bl
+import pytest
+from boardlot import _core, doctor
+from boardlot._support.credentials import Passphrase, profile_auth
+from boardlot.cli import main
+from boardlot.cli.settings import Settings, store_for_login
+
+from ..auth.libraries import LIBRARIES
+from ..support.keys import KEYS
+from ..support.secret_search import CANARY, variables_with
+
+URL = "http://127.0.0.1:1"
+CALLBACK = "https://app.example.com/callback"
+# What may be wrong with a passphrase, wherever it comes from.
+CONTENTS = {
+    "wrong": CANARY.encode(),
+    "two lines": f"{CANARY}\nuser: me\n".encode(),
+    "not UTF-8": f"{CANARY}\xff".encode("latin-1"),
+    "too long": (CANARY * 1_000).encode(),
+    "a mark and two lines": f"\ufeff{CANARY}\r\n\r\n".encode(),
+    "with a zero": f"{CANARY}\0\n\n".encode(),
+}
+
+
+def leaks(call, error=(bl.BoardlotError, TypeError, OSError, UnicodeError)):
+    with pytest.raises(error) as raised:
+        call()
+    return variables_with(CANARY, raised.value)
+
+
+class Secrets:
+    """Files with a secret, and the encrypted files that another one opens."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.store = folder / "tokens"
+        bl.EncryptedFileStore(self.store, "another").save("key", b"tokens")
+        self.key = self.file("key.pem", KEYS["ed25519_encrypted"]["private_pem"].encode())
+
+    def file(self, name, content):
+        file = self.folder / name
+        file.write_bytes(content)
+        file.chmod(0o600)
+        return file
+
+    def entry(self, kind, **passphrase):
+        store = {"kind": "oauth", "client_id": "c", "store": self.store}
+        key = {"kind": "api_key", "key_id": "k", "private_key": self.key}
+        return {"base_url": URL, **(store if kind == "store" else key), **passphrase}
+
+
+@pytest.fixture
+def secrets(tmp_path):
+    return Secrets(tmp_path)
+
+
+def opened(entry):
+    auth = profile_auth(entry)
+    return auth.scopes if isinstance(auth, bl.OAuth) else auth
+
+
+@pytest.mark.parametrize("content", CONTENTS)
+@pytest.mark.parametrize("source", ["file", "command", "failing command", "stdin"])
+@pytest.mark.parametrize("kind", ["store", "key"])
+def test_security_14_the_passphrase_of_a_profile(kind, source, content, secrets, monkeypatch):
+    file = secrets.file("secret", CONTENTS[content])
+    script = "import sys; sys.stdout.buffer.write(open(sys.argv[1], 'rb').read()); sys.exit({})"
+    status = 3 if source == "failing command" else 0
+    passphrase = {
+        "file": {"passphrase_file": file},
+        "stdin": {},
+    }.get(source, {"passphrase_command": [sys.executable, "-c", script.format(status), str(file)]})
+    if source == "stdin":
+        text = CONTENTS[content].decode("utf-8", "replace")
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        monkeypatch.setattr("getpass.getpass", lambda prompt: text.splitlines()[0])
+    assert leaks(lambda: opened(secrets.entry(kind, **passphrase))) == []
+
+
+def test_security_14_arguments_of_a_command(secrets, monkeypatch):
+    monkeypatch.setattr("boardlot._support.credentials.COMMAND_TIMEOUT", 0.01)
+    sleeping = [sys.executable, "-c", "input()", CANARY]
+    for command in (["no/such/program", CANARY], [CANARY], sleeping, [f"{CANARY}\0"]):
+        assert leaks(Passphrase("tokens", None, tuple(command))) == [], command
+
+
+@pytest.mark.parametrize("typed", [[CANARY, f"{CANARY}2"], [CANARY, ""]])
+def test_security_14_a_new_passphrase_that_is_typed_twice(typed, tmp_path, monkeypatch):
+    import click
+
+    left = iter(typed)
+    monkeypatch.setattr("getpass.getpass", lambda prompt: next(left))
+    entry = {"store": tmp_path / "new"}
+    assert leaks(lambda: store_for_login(entry), click.UsageError) == []
+
+
+def asynchronously(call):
+    return lambda: asyncio.run(call())
+
+
+async def fetched(**wrong):
+    app = bl.AsyncOAuthApp(URL, "id", redirect_uri=CALLBACK, store=bl.MemoryStore())
+    given = {"state": CANARY, "code_verifier": f"{CANARY:a<43}", "user": "alice", **wrong}
+    return await app.fetch_token(f"{CALLBACK}?code={CANARY}&state={CANARY}", **given)
+
+
+def refused(**options):
+    return lambda: bl.Client(URL, **options)
+
+
+PEM = KEYS["ed25519"]["private_pem"] if "ed25519" in KEYS else bl.generate_key().private_pem
+# Each way to pass a secret, with each way in which that fails.
+WAYS = {
+    "store, wrong passphrase": lambda s: bl.EncryptedFileStore(s.store, CANARY).load("key"),
+    "store, callable": lambda s: bl.EncryptedFileStore(s.store, lambda: CANARY).load("key"),
+    "store, keyword": lambda s: bl.EncryptedFileStore(s.store, CANARY, passphrase=CANARY),
+    "key, wrong password": lambda s: bl.ApiKey("k", s.key, password=CANARY),
+    "key, password as bytes": lambda s: bl.ApiKey("k", s.key, password=CANARY.encode()),
+    "key, password of a key that is missing": lambda s: bl.ApiKey("k", "no.pem", password=CANARY),
+    "key, a secret": lambda s: bl.ApiKey("k", CANARY),
+    "key, a damaged text": lambda s: bl.ApiKey("k", PEM.replace("\n", f"\n{CANARY}\n", 1)),
+    "key, keyword": lambda s: bl.ApiKey("k", key=CANARY),
+    "token, line break": lambda s: bl.BearerToken(f"{CANARY}\n"),
+    "token, keyword": lambda s: bl.BearerToken(secret=CANARY),
+    "login, client secret": lambda s: bl.OAuth("id", store=5, client_secret=CANARY),
+    "app, client secret": lambda s: bl.AsyncOAuthApp(URL, "id", redirect_uri="x",
+                                                     client_secret=CANARY, store=bl.MemoryStore()),
+    "app, callback": asynchronously(fetched),
+    "app, another state": asynchronously(lambda: fetched(state="s" * 43)),
+    "app, keyword": asynchronously(lambda: fetched(secret=CANARY)),
+    "app, positional": asynchronously(lambda: fetched(user=None)),
+    "client, header": refused(headers={"X-Secret": f"{CANARY}\n"}),
+    "client, headers": refused(headers=[CANARY]),
+    "client, proxy": lambda s: bl.Client(
+        "https://api.invalid", proxy=f"http://user:{CANARY}@proxy:x"
+    ),
+    "client, proxy and keyword": refused(proxy=f"http://user:{CANARY}@proxy:1", time_out=1),
+    "client, proxy and option": refused(proxy=f"http://user:{CANARY}@proxy:1", timeout=-1),
+    "client, address": lambda s: bl.Client(f"https://user:{CANARY}@api.example.com"),
+    "client, proxy, call": lambda s: bl.Client(
+        "https://api.invalid", proxy=f"http://u:{CANARY}@127.0.0.1:1", max_retries=0
+    ).server_time(),
+    "client, header, call": lambda s: bl.Client(
+        URL, headers={"X-Secret": CANARY}, max_retries=0
+    ).server_time(),
+    "doctor, no address": lambda s: doctor.examine(proxy=f"http://u:{CANARY}@proxy:1"),
+    "doctor, no profile": lambda s: doctor.examine(profile="x", headers={"X-Secret": CANARY}),
+    "archive": lambda s: bl.Archive(f"postgresql://u:{CANARY}@127.0.0.1:1/db"),
+    "limit": lambda s: bl.RateLimit(1, name="x", database=f"postgresql://u:{CANARY}%zz@h/db"),
+    "profile, proxy": lambda s: _core._save_profile(
+        "x", {"base_url": URL, "kind": "none", "proxy": f"http://u:{CANARY}@proxy:1"}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_security_14_a_secret_that_is_passed(way, secrets, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(secrets.folder))
+    call = WAYS[way]
+    takes_files = getattr(call, "__code__", None) and call.__code__.co_argcount
+    assert leaks((lambda: call(secrets)) if takes_files else call) == []
+
+
+class Kept(dict):
+    """A store whose contents the test sees."""
+
+    load, save, delete = dict.get, dict.__setitem__, dict.__delitem__
+
+    @property
+    def token(self):
+        found = [json.loads(value) for value in self.values()]
+        return next(one["access_token"] for one in found if "access_token" in one)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_security_14_a_token_of_another_client_that_is_rejected(library):
+    with bl.Sandbox(seed=7) as sandbox:
+        store = Kept()
+        flow = bl.begin_login(sandbox.base_url, store=store)
+        login = flow.finish(sandbox.authorize_demo_user(flow.url))
+        token = store.token
+        sandbox.revoke_grants()
+        url = f"{sandbox.base_url}/api/v1.0/sim-trade/5001/positions"
+        with pytest.raises(bl.LoginRequired) as rejected:
+            LIBRARIES[library](login, "GET", url)
+    own = [one for one in variables_with(token, rejected.value) if "/boardlot/auth/" in one]
+    assert own == []
+
+
+@pytest.mark.parametrize(
+    "option",
+    [["--header", f"X-Secret: {CANARY}"], ["--proxy", f"http://u:{CANARY}@proxy:1"],
+     ["--passphrase-command", f"echo {CANARY}"]],
+)  # fmt: skip
+def test_security_14_options_of_a_command_that_fails_in_an_unforeseen_way(option, monkeypatch):
+    class Unforeseen(Exception):
+        pass
+
+    def fail(*_, **__):
+        raise Unforeseen
+
+    monkeypatch.setattr(Settings, "client", fail)
+    with contextlib.suppress(SystemExit), pytest.raises(Unforeseen) as raised:
+        main(["--base-url", URL, *option, "dividends", "HK.00700"])
+    found = [one for one in variables_with(CANARY, raised.value) if "/boardlot/cli/" in one]
+    # The arguments are those of this test, which the command itself takes from `sys.argv`.
+    assert [one for one in found if not one.endswith((": arguments", ": args"))] == []
