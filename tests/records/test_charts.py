@@ -48,15 +48,12 @@ def test_each_fill_has_a_marker_by_its_side_at_its_time_and_price():
     assert (dates.num2date(x), y) == (datetime(2026, 1, 5, 8, tzinfo=timezone.utc), 388.0)
 
 
-def test_prices_far_apart_get_a_logarithmic_axis_and_labels_that_do_not_overlap():
+def test_prices_far_apart_get_a_logarithmic_axis():
     prices = ["400", "4", "4.01", "4.02"] * 3
     rows = [fill(f"HK.{n % 4}", price=price, time=10**15 + n) for n, price in enumerate(prices)]
     axes = drawn(plots.fills, rows)
     assert axes.get_yscale() == "log"
-    places = sorted(text.xy[1] for text in axes.texts)
-    line = 12 / 72 * 100 / axes.get_window_extent().height
-    assert len(places) == 4
-    assert all(high - low > 0.9 * line for low, high in pairwise(places))
+    assert sorted(texts(axes)) == [f"HK.{n}" for n in range(4)]
     assert drawn(plots.fills, fills(5)).get_yscale() == "linear"
 
 

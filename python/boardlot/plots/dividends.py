@@ -13,8 +13,6 @@ from boardlot.plots.style import day, number, rows, text
 PLAN = "Plan"
 # The colours repeat with the next marker.
 MARKERS = "o^sDvP"
-# Further symbols are drawn without a label.
-LABELLED_SYMBOLS = 12
 
 
 @explained
@@ -22,9 +20,10 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     """Cash dividends per share, summed over each year of the ex-dividend date.
 
     One security gets a bar for each year, with planned dividends hatched on top of those paid;
-    several get a line each. Amounts in different currencies are not compared: each currency has its
-    own panel, and so do dividends without a currency. Those of currencies beyond the 8 with the
-    most, or before 1900 or after 2199, are not drawn, and the title says so.
+    several get a line each, with a label at the height at which it ends: those with the largest sums,
+    as many as there is room for and at most 12. Amounts in different currencies are not compared: each currency has its
+    own panel, and so do dividends without a currency. The title says how many are not drawn: those
+    of further securities, of currencies beyond the 8 with the most, or before 1900 or after 2199.
 
     Args:
         records_or_frame: Dividends as `Records` of `dividends` or of `fetch_many("dividends")`
@@ -49,12 +48,11 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         >>> plots.dividends(client.dividends("HK.00700")).get_ylabel()
         'Cash dividend per share (HKD)'
     """
-    paid, found = payments(records_or_frame)
+    paid, found, securities = payments(records_or_frame, ax)
     symbols = list(dict.fromkeys(payment.symbol for payment in paid))
     # Those without a currency come last.
     currencies = sorted({payment.currency for payment in paid}, key=lambda name: (not name, name))
-    height = 5.5 if len(currencies) < 2 else 1 + 2.5 * len(currencies)
-    ax = style.axes(ax, "dividends", (10, height))
+    ax = style.axes(ax, "dividends", (10, style.figure_height(len(currencies))))
 
     panels = style.panels(ax, max(1, len(currencies)))
     parts = [[x for x in paid if x.currency == currency] for currency in currencies or [""]]
@@ -65,11 +63,11 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         style.finish(panel, "", empty=not paid, grid="y")
     if len(symbols) > 1:
         style.spread_values(panels, [[payment.amount for payment in part] for part in parts])
-    ax.set_title(dividends_title(paid, found, symbols), pad=6, **style.PLAIN)
     _years(panels[-1], empty=not paid)
     if len(symbols) > 1:
         for panel, part in zip(panels, parts, strict=True):
             style.label_ends(panel, _ends(panel, part, symbols))
+    style.title(ax, dividends_title(paid, found, symbols, securities))
     return ax
 
 
@@ -81,19 +79,23 @@ def _unit(part: Sequence[_Payment], currency: str, *, alone: bool) -> str:
     return f"Cash dividend per share ({unit})"
 
 
-def dividends_title(paid: Sequence[_Payment], found: int, symbols: Sequence[str]) -> str:
+def dividends_title(
+    paid: Sequence[_Payment], found: int, symbols: Sequence[str], securities: int
+) -> str:
     count = style.of_all(len(paid), found, "cash dividend")
     if not any(symbols):
         return count
     of = style.label(symbols[0]) if len(symbols) == 1 else f"{len(symbols)} securities"
-    return f"{count} of {of}"
+    rest = securities - len(symbols)
+    not_drawn = f"; not drawn: {rest} securities with smaller dividends" if rest > 0 else ""
+    return f"{count} of {of}{not_drawn}"
 
 
 def _years(ax: Axes, *, empty: bool) -> None:
     from matplotlib import ticker
 
     if not empty:
-        ax.xaxis.set_major_locator(ticker.MaxNLocator(integer=True, nbins=12))
+        ax.xaxis.set_major_locator(ticker.MaxNLocator(nbins="auto", integer=True))
     ax.set_xlabel("Year of the ex-dividend date (market's own time zone)")
 
 
@@ -105,8 +107,8 @@ class _Payment(NamedTuple):
     planned: bool
 
 
-def payments(source: Any) -> tuple[list[_Payment], int]:
-    """Those to draw, and how many there are."""
+def payments(source: Any, ax: Axes | None = None) -> tuple[list[_Payment], int, int]:
+    """Those to draw, how many there are, and of how many securities."""
     paid = []
     for amount, ex_date, symbol, currency, process in rows(
         source,
@@ -119,7 +121,14 @@ def payments(source: Any) -> tuple[list[_Payment], int]:
             paid.append(payment)
     drawn = [payment for payment in paid if payment.year in style.YEARS]
     currencies = style.largest(payment.currency for payment in drawn)
-    return [payment for payment in drawn if payment.currency in currencies], len(paid)
+    drawn = [payment for payment in drawn if payment.currency in currencies]
+    sums: dict[tuple[str, str], float] = {}
+    for payment in drawn:
+        line = (payment.currency, payment.symbol)
+        sums[line] = sums.get(line, 0.0) + payment.amount
+    lines = style.drawn_lines(sums, ax)
+    shown = [payment for payment in drawn if (payment.currency, payment.symbol) in lines]
+    return shown, len(paid), len({symbol for _, symbol in sums})
 
 
 def _by_year(paid: Sequence[_Payment]) -> dict[int, float]:
@@ -156,18 +165,18 @@ def _lines(ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]) -> None:
 
 def _ends(
     ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]
-) -> list[tuple[str, float, str]]:
-    ends = []
-    for index, symbol in enumerate(symbols[:LABELLED_SYMBOLS]):
+) -> list[style.End]:
+    ends: list[style.End] = []
+    for index, symbol in enumerate(symbols):
         own = [payment for payment in paid if payment.symbol == symbol]
         if own:
             currency = own[0].currency or "currency unknown"
-            last = list(_by_year(own).values())[-1]
+            year, last = list(_by_year(own).items())[-1]
             name = f"{style.label(symbol)} ({style.label(currency, 20)})"
-            ends.append((name, last, _colour(ax, index)))
+            ends.append(style.End(name, year, last, _colour(ax, index)))
     return ends
 
 
 def _colour(ax: Axes, index: int) -> str:
     colours = style.palette(ax)
-    return colours[index % len(colours)] if index < LABELLED_SYMBOLS else style.GREY
+    return colours[index % len(colours)]

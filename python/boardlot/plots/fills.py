@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -20,24 +20,27 @@ OTHER_SIDES = (style.GREY, "o")
 DONE = "OK"
 # In titles, next to other statuses.
 FURTHER_MARKETS = "of further markets"
+LESS_TURNOVER = "of {} with less turnover"
 OTHER = "other sides"
-# Further codes are drawn without a label.
-LABELLED_CODES = 12
 
 
 @explained
 def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     """Prices of fills over time: a line for each code, a marker for each fill by its side.
 
-    Prices of different markets are not compared: each market has its own panel. Only fills with
-    status `OK` are drawn and counted; the title counts the others, such as cancelled ones, those of
-    markets beyond the 8 with the most fills, and those before 1900 or after 2199.
+    Prices of different markets are not compared: each market has its own panel. The codes of the
+    largest turnover are drawn, in each panel as many as there is room for and at most 12, each with
+    its label at the height at which its line ends.
+    Only fills with status `OK` are drawn and counted; the title counts the others, such as those of
+    other codes, cancelled ones, those of markets beyond the 8 with the most fills, and those before
+    1900 or after 2199.
 
     Args:
         records_or_frame: Fills as `Records` (or any sequence of the service's dicts), or as a
             pandas, polars or pyarrow frame of them, with the columns `code`, `trd_side`, `price`
-            and `create_time`; without the column `status`, all are drawn. Fills without a time or
-            a price are left out.
+            and `create_time`; without the column `status`, all are drawn, and without `qty` the
+            turnover of a code is the number of its fills. Fills without a time or a price are left
+            out.
         ax: The Axes to draw into; `None` makes a new figure, as high as the panels need. The
             panels of several markets share its area.
 
@@ -56,43 +59,47 @@ def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         >>> plots.fills(pager.all()).get_xlabel()
         'Time of the fill (UTC)'
     """
-    found = fill_points(records_or_frame)
+    found = fill_points(records_or_frame, ax)
     points = [point for point in found if point.done]
     markets = sorted({point.market for point in points}) or [""]
-    height = 5.5 if len(markets) == 1 else 1.2 + 2.4 * len(markets)
-    ax = style.axes(ax, "fills", (10, height))
+    ax = style.axes(ax, "fills", (10, style.figure_height(len(markets))))
     panels = style.panels(ax, len(markets))
     size = 26 if len(points) < 300 else 12
     parts = [[point for point in points if point.market == market] for market in markets]
     for panel, part in zip(panels, parts, strict=True):
-        for _, own in _by_code(part):
-            _draw(panel.plot, own, color="#999999", linewidth=0.7, alpha=0.8, zorder=1, label="_")
+        for own, colour, dash in _lines(panel, part):
+            look = {"color": colour, "linestyle": dash, "linewidth": 1.0, "alpha": 0.8}
+            _draw(panel.plot, own, zorder=1, label="_", **look)
         for side, count in sorted(Counter(point.side for point in points).items()):
             colour, marker = SIDES.get(side, OTHER_SIDES)
             label = f"{style.label(side)} ({count:,})"
             look = {"s": size, "c": colour, "marker": marker, "alpha": 0.75, "linewidths": 0}
-            _draw(panel.scatter, [x for x in part if x.side == side], label=label, zorder=2, **look)
+            own = [point for point in part if point.side == side]
+            _draw(panel.scatter, own, label=label, zorder=2, **look)
     style.spread_values(panels, [[point.price for point in part] for part in parts])
 
-    style.utc_axis(ax)
     panels[-1].set_xlabel("Time of the fill (UTC)")
     unit = units(records_or_frame).get("price") or "trading currency of each code"
     for panel, market in zip(panels, markets, strict=True):
         name = f"{style.label(market)} price" if len(panels) > 1 else f"Price ({style.label(unit)})"
         panel.set_ylabel(name, **style.PLAIN)
         style.finish(panel, "", empty=not points)
-    ax.set_title(fills_title(found), pad=6, **style.PLAIN)
     if points:
         style.legend(ax, loc="upper left", ncols=4, bbox_to_anchor=(0, 1.0))
     for panel, part in zip(panels, parts, strict=True):
         # Space for the legend above, and for labels next to the lowest and highest price.
-        panel.margins(x=0.02, y=0.12)
+        panel.margins(x=0.02, y=0.08)
+    style.make_room_for_legend(ax)
+    for panel, part in zip(panels, parts, strict=True):
         ends = [
-            (style.label(code), own[-1].price, "black")
-            for code, own in _by_code(part)[:LABELLED_CODES]
+            style.End(style.label(own[-1].code), own[-1].time, own[-1].price, colour)
+            for own, colour, _ in _lines(panel, part)
         ]
         if ends:
             style.label_ends(panel, ends)
+    style.title(ax, fills_title(found))
+    if points:
+        style.utc_axis(ax)
     return ax
 
 
@@ -102,6 +109,7 @@ class _Point(NamedTuple):
     time: datetime
     price: float
     status: str
+    turnover: float
 
     @property
     def done(self) -> bool:
@@ -114,22 +122,37 @@ class _Point(NamedTuple):
         return market if point else ""
 
 
-def fill_points(source: Any) -> list[_Point]:
+def fill_points(source: Any, ax: Axes | None = None) -> list[_Point]:
     unit = units(source).get("create_time") or "us"
     points = []
-    for code, side, time, price, status in rows(
-        source, ("code", "trd_side", "create_time", "price"), optional=("status",)
+    for code, side, time, price, status, qty in rows(
+        source, ("code", "trd_side", "create_time", "price"), optional=("status", "qty")
     ):
         when, value = time_of(time, unit), number(price)
         if when is not None and value is not None:
             known = text(status) if when.year in style.YEARS else f"in year {when.year}"
-            points.append(_Point(text(code), text(side), when, value, known))
+            count = number(qty)
+            turnover = 1.0 if count is None else abs(value * count)
+            points.append(_Point(text(code), text(side), when, value, known, turnover))
     markets = style.largest(point.market for point in points if point.done)
     sides = style.largest(point.side for point in points if point.done)
-    return [
+    points = [
         point._replace(side=point.side if point.side in sides else OTHER)
         if point.market in markets or not point.done
         else point._replace(status=FURTHER_MARKETS)
+        for point in points
+    ]
+    turnover: dict[tuple[str, str], float] = {}
+    for point in points:
+        if point.done:
+            line = (point.market, point.code)
+            turnover[line] = turnover.get(line, 0.0) + point.turnover
+    drawn = style.drawn_lines(turnover, ax)
+    less = LESS_TURNOVER.format(counted(len(turnover) - len(drawn), "code"))
+    return [
+        point._replace(status=less)
+        if point.done and (point.market, point.code) not in drawn
+        else point
         for point in points
     ]
 
@@ -144,8 +167,13 @@ def fills_title(found: Sequence[_Point]) -> str:
 def _not_drawn(points: Sequence[_Point]) -> str:
     """The number of fills with another status, for the title."""
     others = Counter(point.status for point in points if not point.done)
-    counts = ", ".join(f"{count:,} {style.label(status, 24)}" for status, count in others.items())
-    return f"; not drawn: {style.label(counts, 80)}" if counts else ""
+    counts = ", ".join(f"{count:,} {_named(status)}" for status, count in others.items())
+    return f"; not drawn: {style.label(counts, 120)}" if counts else ""
+
+
+def _named(status: str) -> str:
+    """A status as it is, if it is one of ours, and a long one of the service's cut."""
+    return status if status.endswith(LESS_TURNOVER[-14:]) else style.label(status, 24)
 
 
 def _draw(draw: Any, points: Sequence[_Point], **look: Any) -> None:
@@ -153,10 +181,25 @@ def _draw(draw: Any, points: Sequence[_Point], **look: Any) -> None:
 
 
 def _by_code(points: list[_Point]) -> list[tuple[str, list[_Point]]]:
-    """The fills of each code in order of time, the code with the most fills first."""
+    """The fills of each code in order of time, the code of the largest turnover first."""
     codes: dict[str, list[_Point]] = {}
     for point in points:
         codes.setdefault(point.code, []).append(point)
     for part in codes.values():
         part.sort(key=lambda point: point.time)
-    return sorted(codes.items(), key=lambda item: (-len(item[1]), item[0]))
+
+
+    def turnover(item: tuple[str, list[_Point]]) -> tuple[float, str]:
+        return -sum(point.turnover for point in item[1]), item[0]
+
+    return sorted(codes.items(), key=turnover)
+
+
+def _lines(ax: Axes, points: list[_Point]) -> Iterator[tuple[list[_Point], str, str]]:
+    """The fills of each code, with the colour and the dashes of its line, which its label shares."""
+    codes = _by_code(points)
+    # Those of the sides' markers would mislead.
+    colours = [colour for colour in style.palette(ax) if colour not in (style.BLUE, style.ORANGE)]
+    for index, (_, own) in enumerate(codes):
+        dashes = style.DASHES[index // len(colours) % len(style.DASHES)]
+        yield own, colours[index % len(colours)] if len(codes) > 1 else style.GREY, dashes

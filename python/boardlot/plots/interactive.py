@@ -160,7 +160,7 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
         >>> interactive.dividends(client.dividends("HK.00700")).to_dict()["title"]
         '21 cash dividends'
     """
-    paid, found = payments(records_or_frame)
+    paid, found, securities = payments(records_or_frame)
     years: dict[tuple[str, str, int], float] = {}
     for payment in paid:
         key = (payment.symbol, payment.currency or "unknown", payment.year)
@@ -185,7 +185,7 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
         )
         .properties(width=WIDTH, height=180)
     )
-    return _facet(chart, values, "currency", dividends_title(paid, found, symbols), share_x=True)
+    return _facet(chart, values, "currency", dividends_title(paid, found, symbols, securities), share_x=True)
 
 
 @explained

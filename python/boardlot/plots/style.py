@@ -3,13 +3,14 @@ axes, and labels that do not overlap."""
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
 from math import isfinite
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from boardlot._support.cell_format import EPOCH, MICROSECONDS, counted
 from boardlot._support.extras import needs
@@ -31,6 +32,13 @@ LABEL_WIDTH = 40
 LINEAR_RATIO = 8.0
 # More panels than these are unreadable, and take minutes to draw.
 MAX_PANELS = 8
+# More lines than these are a grey wall: as many as have room for a label each.
+MAX_LINES = 12
+# The height that each line needs of a panel, in points, and the part of an axes' area that has panels.
+ROOM_OF_A_LINE, PANELS_PART = 24.0, 0.85
+# Of the labels of lines, in points.
+LABEL_SIZE, LINE_HEIGHT, LABEL_GAP = 9, 12.0, 6.0
+DASHES = ("-", "--", "-.")
 # An axis that reached beyond would show nothing else. Those of matplotlib end at the year 9999.
 YEARS = range(1900, 2200)
 
@@ -75,6 +83,18 @@ def finish(
     ax.spines[["top", "right"]].set_visible(False)
 
 
+def title(ax: Axes, text: str) -> None:
+    """The title, broken into lines that the figure has room for."""
+    figure = ax.figure
+    figure.canvas.figure.draw_without_rendering()
+    area, page = ax.get_window_extent(), figure.canvas.figure.bbox
+    middle = (area.x0 + area.x1) / 2
+    inches = 2 * min(middle - page.x0, page.x1 - middle) / figure.get_dpi()
+    # At 12 points, some 10 characters an inch.
+    lines = textwrap.wrap(text, max(20, int(inches * 10))) if text.isprintable() else [text]
+    ax.set_title("\n".join(lines), pad=6, **PLAIN)
+
+
 def panels(ax: Axes, count: int, heights: Sequence[float] | None = None) -> list[Axes]:
     """`count` Axes below each other in the area of this one, which becomes the first.
 
@@ -110,6 +130,30 @@ def largest(groups: Iterable[str]) -> set[str]:
     return {group for group, _ in Counter(groups).most_common(MAX_PANELS)}
 
 
+def drawn_lines(
+    weights: Mapping[tuple[str, str], float], ax: Axes | None
+) -> set[tuple[str, str]]:
+    """The lines that are drawn of those with these panels and names: in each panel the largest, as many
+    as have room for their labels in the Axes, or in a figure of the size that `figure_height` has."""
+    panels = {panel for panel, _ in weights}
+    if ax is None:
+        room = figure_height(len(panels)) * 72 * 0.75
+    else:
+        room = ax.get_window_extent().height * 72 / ax.figure.get_dpi()
+    most = int(PANELS_PART * room / max(1, len(panels)) / ROOM_OF_A_LINE)
+    most = max(2, min(MAX_LINES, most))
+    drawn: set[tuple[str, str]] = set()
+    for panel in panels:
+        own = [line for line in weights if line[0] == panel]
+        drawn.update(sorted(own, key=lambda line: (-weights[line], line))[:most])
+    return drawn
+
+
+def figure_height(panels: int) -> float:
+    """The height in inches of a figure with these many panels."""
+    return 5.5 if panels < 2 else 1.2 + 2.4 * panels
+
+
 def of_all(shown: int, found: int, noun: str) -> str:
     """The number of what is shown, for a title, which says so if that is not all."""
     return f"{shown} of {counted(found, noun)}" if shown < found else counted(found, noun)
@@ -119,7 +163,11 @@ def utc_axis(ax: Axes) -> None:
     """Dates on the x axis, in UTC, in the shortest form."""
     from matplotlib import dates
 
-    locator = dates.AutoDateLocator(tz=timezone.utc)  # type: ignore[no-untyped-call]
+    inches = ax.get_window_extent().width / ax.figure.get_dpi()
+    most = max(3, int(inches * 1.6))
+    locator = dates.AutoDateLocator(  # type: ignore[no-untyped-call]
+        tz=timezone.utc, minticks=2, maxticks=most
+    )
     ax.xaxis.set_major_locator(locator)
     formatter = dates.ConciseDateFormatter(locator, tz=timezone.utc)  # type: ignore[no-untyped-call]
     ax.xaxis.set_major_formatter(formatter)
@@ -155,49 +203,78 @@ def spread_values(panels: Sequence[Axes], values: Sequence[Sequence[float]]) -> 
         ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def label_ends(ax: Axes, ends: Sequence[tuple[str, float, str]]) -> None:
-    """Write labels at the right edge, next to their values on the y axis, without overlaps.
+class End(NamedTuple):
+    """The end of a line: its label, where it is in data coordinates, and its colour."""
+
+    label: str
+    x: Any
+    y: float
+    colour: str
+
+
+def label_ends(ax: Axes, ends: Sequence[End]) -> None:
+    """Write a label at the right edge for each line, at the height at which the line ends.
+
+    Labels that would overlap are written beside each other, and a dotted rule leads from the end of a
+    line to its label. No label is moved up or down, to where another line may end.
 
     Args:
-        ax: Axes with all data drawn: later changes of its limits would move the values.
-        ends: Label, value and colour of each.
+        ax: Axes with all data drawn: later changes of their limits would move the lines.
+        ends: The ends of the lines.
     """
+    from matplotlib.text import Text
+    from matplotlib.transforms import blended_transform_factory, offset_copy
+
     # The scale is known only after the layout, which needs no canvas.
-    ax.figure.canvas.figure.draw_without_rendering()
-    low, high = ax.get_ylim()
-    to_axes = ax.transData + ax.transAxes.inverted()
-    wanted = sorted(
-        (float(to_axes.transform((0, value))[1]), label, colour) for label, value, colour in ends
-    )
-    line = 12 * ax.figure.get_dpi() / 72 / ax.get_window_extent().height
-    # First upwards from the lowest; then down again if the topmost would leave the chart.
-    heights = [height for height, *_ in wanted]
-    for index in range(1, len(heights)):
-        heights[index] = max(heights[index], heights[index - 1] + line)
-    ceiling = 1.0
-    for index in reversed(range(len(heights))):
-        heights[index] = min(heights[index], ceiling)
-        ceiling = heights[index] - line
-    for height, (_, label, colour) in zip(heights, wanted, strict=True):
-        ax.annotate(
-            label,
-            (1.0, height),
-            xycoords="axes fraction",
-            xytext=(6, 0),
-            textcoords="offset points",
+    figure = ax.figure
+    figure.canvas.figure.draw_without_rendering()
+    limits = ax.get_ylim()
+    edge = blended_transform_factory(ax.transAxes, ax.transData)
+    # The right edges of the labels that are there, in points from the edge, with their heights.
+    placed: list[tuple[float, float, float]] = []
+    points = 72 / figure.get_dpi()
+    heights = [float(ax.transData.transform((0.0, end.y))[1]) * points for end in ends]
+    for end, height in sorted(zip(ends, heights, strict=True), key=lambda pair: -pair[1]):
+        # Also the label of a line that ends before the edge keeps clear of it.
+        beside = [right for right, low, high in placed if low < height < high]
+        left = max(beside, default=LABEL_GAP)
+        text = ax.annotate(
+            end.label,
+            xy=(end.x, end.y),
+            xytext=(1.0, end.y),
+            textcoords=offset_copy(edge, figure, x=left, y=0, units="points"),
             va="center",
-            fontsize=9,
-            color=colour,
+            fontsize=LABEL_SIZE,
+            color=end.colour,
             annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-", "linestyle": ":", "linewidth": 0.8, "color": end.colour,
+                "alpha": 0.7, "shrinkA": 1, "shrinkB": 0, "relpos": (0.0, 0.5),
+            },
             **PLAIN,
-        )
-    ax.set_ylim(low, high)
+        )  # fmt: skip
+        width = Text.get_window_extent(text).width * points
+        placed.append((left + width + LABEL_GAP, height - LINE_HEIGHT, height + LINE_HEIGHT))
+    ax.set_ylim(*limits)
 
 
 def legend(ax: Axes, **look: Any) -> None:
     """A legend whose labels are drawn unchanged."""
     for entry in ax.legend(frameon=False, **look).get_texts():
         entry.update(PLAIN)
+
+
+def make_room_for_legend(ax: Axes) -> None:
+    """Raise the upper limit of the y axis, so that no data is behind the legend at the top."""
+    ax.figure.canvas.figure.draw_without_rendering()
+    legend = ax.get_legend()
+    if legend is None:
+        return
+    part = min(0.6, legend.get_window_extent().height / ax.get_window_extent().height + 0.1)
+    scale = ax.yaxis.get_transform()
+    low, high = (float(scale.transform(value)) for value in ax.get_ylim())
+    top = low + (high - low) / (1 - part)
+    ax.set_ylim(top=float(scale.inverted().transform(top)))
 
 
 def drawable(name: str, width: int = LABEL_WIDTH) -> str:
