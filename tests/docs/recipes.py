@@ -41,6 +41,7 @@ sandbox, origin = bl.Sandbox(seed=7), "https://testserver"
 registered = bl.register_client(
     sandbox.base_url, redirect_uris=[f"{origin}/callback"], client_name="app", confidential=True
 )
+tokens = Path("tokens")
 Path("passphrase").write_text("of a test")
 Path("client-secret").write_text(registered.client_secret)
 os.environ |= {"SERVICE_URL": sandbox.base_url, "APP_ORIGIN": origin, "APP_FOLDER": "."}
@@ -60,9 +61,17 @@ with TestClient(app, base_url=origin, follow_redirects=False) as browser:
     assert len(browser.get("/fills/281756").json()) == 100
     sandbox.revoke_tokens()  # as when they expire
     assert len(browser.get("/fills/281756").json()) == 100
+    assert browser.get("/fills/999999").status_code == 404
+    assert browser.get("/fills/not-an-id").status_code == 404
     sandbox.faults = bl.Faults(error_rate=1.0)
     assert browser.get("/fills/281756").status_code == 503
+    sandbox.faults = bl.Faults(html_rate=1.0)  # a page of a proxy
+    assert browser.get("/fills/281756").status_code == 502
     sandbox.faults = None
+    kept = tokens.read_bytes()
+    tokens.write_bytes(b"not a store")
+    assert browser.get("/fills/281756").status_code == 502
+    tokens.write_bytes(kept)
     sandbox.revoke_grants()
     assert browser.get("/fills/281756").status_code == 401
 """

@@ -3,8 +3,12 @@ where a token has expired and a page fails.
 """
 
 import ast
+from collections import deque
 from contextlib import closing
+from datetime import datetime
+from decimal import Decimal
 from itertools import pairwise
+from zoneinfo import ZoneInfo
 
 import boardlot as bl
 import nbformat
@@ -203,6 +207,40 @@ def test_notebooks_sum_up_completed_fills(sandbox):
     exposure, is_whole = values("9-exposure", "bought =")
     assert is_whole
     assert exposure["bought"].to_dict() == {"HK.00005": 10, "HK.00700": 260}
+
+
+def test_profit_and_loss_over_two_years_is_that_of_a_computation_of_its_own():
+    """Each share by itself: the oldest one is closed first."""
+    names, _ = values("8-profit-and-loss", "sums =")
+    profit, kinds = {}, {}
+    for market, zone in (("HK", "Asia/Hong_Kong"), ("US", "America/New_York")):
+        fills = names["client"].fills_history(
+            ACCOUNT, market, start="2024-11-01T00:00:00Z", end="2026-11-21T00:00:00Z"
+        )
+        done = [fill for fill in fills.all() if fill["status"] == "OK"]
+        held: dict[str, deque] = {}
+        for fill in sorted(done, key=lambda fill: fill["create_time"]):
+            own = held.setdefault(fill["code"], deque())
+            sign = 1 if fill["trd_side"] == "BUY" else -1
+            when = datetime.fromtimestamp(fill["create_time"] / 1e6, ZoneInfo(zone))
+            for _ in range(int(fill["qty"])):
+                if own and own[0][0] != sign:
+                    side, cost = own.popleft()
+                    gain = side * (Decimal(fill["price"]) - cost)
+                    key = (market, f"{when:%Y-%m}")
+                    profit[key] = profit.get(key, 0) + gain
+                else:
+                    own.append((sign, Decimal(fill["price"])))
+            if own and own[0][0] < 0:
+                kinds[fill["code"]] = "short"
+    currencies = {"HK": "HKD", "US": "USD"}
+    for (market, month), amount in profit.items():
+        assert names["by_month"].groupby("currency").sum()[month][currencies[market]] == (
+            pytest.approx(float(amount), abs=0.01)
+        )
+    shorts = {code for code, kind in names["kinds"].items() if kind.startswith("estimate")}
+    assert shorts == set(kinds)
+    names["sandbox"].close()
 
 
 def test_notebooks_show_each_status_by_itself(sandbox):

@@ -14,7 +14,7 @@ from boardlot._support.credentials import Passphrase, profile_auth
 from boardlot.cli import main
 from boardlot.cli.settings import Settings, store_for_login
 
-from ..auth.libraries import LIBRARIES
+from ..login.libraries import LIBRARIES
 from ..support.keys import KEYS
 from ..support.secret_search import CANARY, variables_with
 
