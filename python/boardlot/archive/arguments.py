@@ -55,15 +55,24 @@ class Refused:
                 yield checked
 
 
+# A key of each list, for errors; the others have those of accounts.
+EXAMPLES = {"ipos": "hk", "dividends": "HK.00700", "futures": "HK.HSImain", "plates": "HK.BK1001"}
+
+
 def series_of(given: Iterable[Any], refused: Refused) -> list[Series]:
     """The series that a caller passed; each once."""
+    if is_pair(given) and not any(isinstance(one, (list, tuple, Series)) for one in given):
+        raise ConfigError(
+            f"fills is {given!r}, one account and market; expected a list of such pairs: [{given!r}]"
+        )
     keys = listed("fills", given, "[('281756', 'HK')]")
     return list(dict.fromkeys(refused.valid("fills", Series.checked, keys)))
 
 
 def lists_of(name: str, given: Iterable[Any], refused: Refused) -> list[tuple[ListSpec, str]]:
     """The lists of this name that a caller passed by their keys; each once."""
-    spec, keys = LISTS[name], listed(name, given, f"[{given!r}]")
+    example = given if isinstance(given, str) else EXAMPLES.get(name, "5001")
+    spec, keys = LISTS[name], listed(name, given, f"[{example!r}]")
     return [(spec, key) for key in dict.fromkeys(refused.valid(name, spec.key_of, keys))]
 
 

@@ -170,6 +170,11 @@ class Series:
                 f"fills is {given!r}; expected an acc_id and a trd_market, such as ('281756', 'HK')"
             )
         account, market = given
+        if is_pair(account) or is_pair(market):
+            raise ConfigError(
+                f"fills is {given!r}, several pairs; expected one: an acc_id and a trd_market, such "
+                "as ('281756', 'HK')"
+            )
         if "\0" in str(market):
             raise ConfigError(f"trd_market is {market!r}; expected a string without U+0000")
         _core._stored_records("fills_history", [("acc_id", account), ("trd_market", market)], [])

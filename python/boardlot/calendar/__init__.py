@@ -87,7 +87,12 @@ REQUEST_TYPES = {"cn": 5}
 
 
 def _checked(markets: Iterable[str], on_error: str) -> list[Market]:
-    selected = list(dict.fromkeys([markets] if isinstance(markets, str) else markets))
+    try:
+        selected = list(dict.fromkeys([markets] if isinstance(markets, str) else markets))
+    except TypeError:
+        raise ConfigError(
+            f"markets is {markets!r}; expected a list of them, such as ['hk', 'us']"
+        ) from None
     for market in selected:
         if market not in DATES:
             nearest = did_you_mean(str(market), DATES)
