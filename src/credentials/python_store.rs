@@ -90,7 +90,9 @@ impl PythonStore {
         let text = format!("{name} returned {class}; expected {expected}");
         let advice = match class {
             "str" => format!("Return bytes from {name}, as save was given them."),
-            _ => format!("Write {name} as a plain method, with the blocking client of the database."),
+            _ => {
+                format!("Write {name} as a plain method, with the blocking client of the database.")
+            }
         };
         Error::from(ErrorKind::Store(text)).with_advice(advice)
     }
@@ -113,7 +115,9 @@ impl TokenStore for PythonStore {
             }
             match value.extract::<Vec<u8>>() {
                 Ok(bytes) => Ok(Ok(Some(Zeroizing::new(bytes)))),
-                Err(error) if is_refusal(py, &error) => Ok(Err(value.get_type().name()?.to_string())),
+                Err(error) if is_refusal(py, &error) => {
+                    Ok(Err(value.get_type().name()?.to_string()))
+                }
                 Err(error) => Err(error),
             }
         })?

@@ -77,7 +77,9 @@ def test_a_list_that_fails_for_good_outweighs_one_that_passes(live, sandbox, tmp
     assert done.status == PERSON and [line["error"] for line in errors(done)] == ["InvalidSymbol"]
 
 
-@pytest.mark.parametrize(("status", "path"), [(PERSON, "/nowhere"), (AGAIN, "/api/v1.0/quote/ipo-list/hk")])
+@pytest.mark.parametrize(
+    ("status", "path"), [(PERSON, "/nowhere"), (AGAIN, "/api/v1.0/quote/ipo-list/hk")]
+)
 def test_a_response_to_any_request_counts_by_its_status(status, path, live, sandbox):
     sandbox.faults = bl.Faults(throttle_rate=1.0) if status == AGAIN else None
     assert live("request", "GET", path).status == status

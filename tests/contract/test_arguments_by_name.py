@@ -1,5 +1,5 @@
-"""What is said of an argument that is not what was expected: its name, its value, and what to write, which is
-never the value that was given."""
+"""What is said of an argument that is not what was expected: its name, its value, and what to
+write, which is never the value that was given."""
 
 import boardlot as bl
 import pytest
@@ -23,8 +23,14 @@ def refused(call):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ((ACCOUNT, "HK"), "one account and market; expected a list of such pairs: [('281756', 'HK')]"),
-        ([ACCOUNT, "HK"], "one account and market; expected a list of such pairs: [['281756', 'HK']]"),
+        (
+            (ACCOUNT, "HK"),
+            "one account and market; expected a list of such pairs: [('281756', 'HK')]",
+        ),
+        (
+            [ACCOUNT, "HK"],
+            "one account and market; expected a list of such pairs: [['281756', 'HK']]",
+        ),
         (ACCOUNT, "fills is '281756'; expected a list, such as [('281756', 'HK')]"),
         ([(ACCOUNT,)], "fills is ('281756',); expected an acc_id and a trd_market"),
     ],

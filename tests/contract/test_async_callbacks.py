@@ -1,5 +1,5 @@
-"""Callbacks that would have to be awaited: each is refused when it is passed, as boardlot calls them on
-threads of its own. One table has them all."""
+"""Callbacks that would have to be awaited: each is refused when it is passed, as boardlot calls
+them on threads of its own. One table has them all."""
 
 import contextlib
 import functools

@@ -1,4 +1,4 @@
-"""docs/containers.md without an engine: its image's steps and commands, run as the user that it names."""
+"""docs/containers.md without an engine: its commands, run as the user that the image names."""
 
 import json
 import os
@@ -7,7 +7,6 @@ import shlex
 import signal
 import subprocess
 import sys
-
 from pathlib import Path
 
 import boardlot as bl
@@ -110,7 +109,9 @@ def container(tmp_path_factory):
 
 def test_the_image_installs_one_package_and_starts_it_as_a_user_without_a_name():
     found = dict(instructions())
-    assert re.fullmatch(r'pip install --no-cache-dir "boardlot\[cli\]>=[\d.]+,<[\d.]+"', found["RUN"])
+    assert re.fullmatch(
+        r'pip install --no-cache-dir "boardlot\[cli\]>=[\d.]+,<[\d.]+"', found["RUN"]
+    )
     assert found["USER"] == f"{UID}:{UID}"
     assert json.loads(found["ENTRYPOINT"]) == ["boardlot"]
     assert set(found) == {"FROM", "RUN", "ENV", "VOLUME", "USER", "ENTRYPOINT", "CMD"}
@@ -173,9 +174,9 @@ def test_a_key_is_rotated_by_the_page_s_lines(container, tmp_path):
     for line in lines:
         if key_id is None and "NEW" in line:
             key_id = container.sandbox.upload_key((tmp_path / "new.pub").read_text())
-        line = line.replace("https://api.example.com", container.sandbox.base_url)
+        own = line.replace("https://api.example.com", container.sandbox.base_url)
         done = subprocess.run(
-            ["sh", "-c", line.replace("NEW", key_id or "")],
+            ["sh", "-c", own.replace("NEW", key_id or "")],
             cwd=tmp_path, env=environment, capture_output=True, text=True,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr

@@ -1,5 +1,5 @@
-"""Charts of 1, 6, 24 and 200 lines, at two sizes: what is drawn, where its labels stand, and what the title
-says of the rest."""
+"""Charts of 1, 6, 24 and 200 lines, at two sizes: what is drawn, where its labels stand, and what
+the title says of the rest."""
 
 import random
 from itertools import combinations
@@ -117,7 +117,9 @@ def test_the_largest_are_drawn_and_the_title_has_the_number_of_the_others(
     title = axes.get_title().replace("\n", " ")
     rest = count - drawn_here
     if chart is plots.fills:
-        assert title.startswith(f"Prices of {20 * drawn_here} fills of {drawn_here} codes; not drawn")
+        assert title.startswith(
+            f"Prices of {20 * drawn_here} fills of {drawn_here} codes; not drawn"
+        )
         assert f"{20 * rest:,} of {rest} codes with less turnover" in title
     else:
         assert f"of {drawn_here} securities; not drawn: {rest} securities with smaller" in title

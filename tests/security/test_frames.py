@@ -1,5 +1,5 @@
-"""Promise 14 for crash reporters: after each failure, no variable of a frame of boardlot's has the secret
-that was passed, in whatever way it was passed."""
+"""Promise 14 for crash reporters: after each failure, no variable of a frame of boardlot's has the
+secret that was passed, in whatever way it was passed."""
 
 import asyncio
 import contextlib

@@ -106,8 +106,8 @@ class LogCapture(logging.Handler):
 
 
 def variables_with(secret, error):
-    """The variables of frames that have the secret: of boardlot's, and of those that boardlot's call,
-    in an error and in all that it came from."""
+    """The variables of frames that have the secret: of boardlot's, and of those that boardlot's
+    call, in an error and in all that it came from."""
     found, waiting, seen = [], [error], set()
     while waiting:
         one = waiting.pop()

@@ -23,9 +23,7 @@ def is_async(function: Any) -> bool:
     if _is_async_function(function):
         return True
     # A class makes its instances at once.
-    return not isinstance(function, type) and _is_async_function(
-        getattr(type(function), "__call__", None)
-    )
+    return not isinstance(function, type) and _is_async_function(type(function).__call__)
 
 
 def _is_async_function(function: Any) -> bool:

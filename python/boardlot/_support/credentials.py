@@ -206,9 +206,7 @@ def profile_auth(
     return None
 
 
-def key_in_file(
-    key_id: str, file: str | PathLike[str], entry: Mapping[str, Any]
-) -> bl.ApiKey:
+def key_in_file(key_id: str, file: str | PathLike[str], entry: Mapping[str, Any]) -> bl.ApiKey:
     """The key in a file, which is opened by the password of the profile's entry if it is encrypted.
 
     Raises:

@@ -28,7 +28,7 @@ class Hidden:
 
 
 class HiddenHeader(str):
-    """A header's value, which HTTP libraries take as text alone; what contains it does not show it."""
+    """A header's value, which HTTP libraries take as text; what contains it does not show it."""
 
     __slots__ = ()
 

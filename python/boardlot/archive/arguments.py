@@ -63,7 +63,8 @@ def series_of(given: Iterable[Any], refused: Refused) -> list[Series]:
     """The series that a caller passed; each once."""
     if is_pair(given) and not any(isinstance(one, (list, tuple, Series)) for one in given):
         raise ConfigError(
-            f"fills is {given!r}, one account and market; expected a list of such pairs: [{given!r}]"
+            f"fills is {given!r}, one account and market; expected a list of such pairs: "
+            f"[{given!r}]"
         )
     keys = listed("fills", given, "[('281756', 'HK')]")
     return list(dict.fromkeys(refused.valid("fills", Series.checked, keys)))

@@ -172,8 +172,8 @@ class Series:
         account, market = given
         if is_pair(account) or is_pair(market):
             raise ConfigError(
-                f"fills is {given!r}, several pairs; expected one: an acc_id and a trd_market, such "
-                "as ('281756', 'HK')"
+                f"fills is {given!r}, several pairs; expected one: an acc_id and a "
+                "trd_market, such as ('281756', 'HK')"
             )
         if "\0" in str(market):
             raise ConfigError(f"trd_market is {market!r}; expected a string without U+0000")

@@ -16,8 +16,8 @@ def main(arguments: "list[str] | None" = None) -> int:
         arguments: The command line after the program's name; `None` takes it from `sys.argv`.
 
     Returns:
-        The exit status: 0; 1 for an error after which the same command may succeed later; 2 for wrong
-        usage; 3 for any other error. `boardlot.cli.statuses` has all of them.
+        The exit status: 0; 1 for an error after which the same command may succeed later; 2 for
+        wrong usage; 3 for any other error. `boardlot.cli.statuses` has all of them.
     """
     try:
         import click  # noqa: F401

@@ -48,6 +48,7 @@ def members_of(error: BaseException) -> dict[str, Any]:
         code = error.error_code
     if isinstance(error, OAuthError):
         code = error.error or None
-    known = isinstance(error, BoardlotError)
-    retryable, hint = (error.retryable, error.hint) if known else (False, "")
+    retryable, hint = False, ""
+    if isinstance(error, BoardlotError):
+        retryable, hint = error.retryable, error.hint
     return {"error": type(error).__name__, "code": code, "retryable": retryable, "hint": hint}

@@ -28,7 +28,8 @@ def credentials_factory(auth: Any, profile: Mapping[str, Any]) -> Callable[[], A
                 "auth is an async function, which would not be awaited; expected credentials or a "
                 "plain function that makes them"
             )
-        return auth
+        make: Callable[[], Any] = auth
+        return make
     if profile.get("kind") in (None, "none"):
         return None
     return lambda: profile_auth(profile)

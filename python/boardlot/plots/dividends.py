@@ -20,10 +20,11 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     """Cash dividends per share, summed over each year of the ex-dividend date.
 
     One security gets a bar for each year, with planned dividends hatched on top of those paid;
-    several get a line each, with a label at the height at which it ends: those with the largest sums,
-    as many as there is room for and at most 12. Amounts in different currencies are not compared: each currency has its
-    own panel, and so do dividends without a currency. The title says how many are not drawn: those
-    of further securities, of currencies beyond the 8 with the most, or before 1900 or after 2199.
+    several get a line each, with a label at the height at which it ends: those with the largest
+    sums, as many as there is room for and at most 12. Amounts in different currencies are not
+    compared: each currency has its own panel, and so do dividends without a currency. The title
+    says how many are not drawn: those of further securities, of currencies beyond the 8 with the
+    most, or before 1900 or after 2199.
 
     Args:
         records_or_frame: Dividends as `Records` of `dividends` or of `fetch_many("dividends")`
@@ -163,9 +164,7 @@ def _lines(ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]) -> None:
         ax.plot(list(years), list(years.values()), linewidth=1.4, **look)
 
 
-def _ends(
-    ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]
-) -> list[style.End]:
+def _ends(ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]) -> list[style.End]:
     ends: list[style.End] = []
     for index, symbol in enumerate(symbols):
         own = [payment for payment in paid if payment.symbol == symbol]

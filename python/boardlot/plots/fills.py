@@ -86,7 +86,7 @@ def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         style.finish(panel, "", empty=not points)
     if points:
         style.legend(ax, loc="upper left", ncols=4, bbox_to_anchor=(0, 1.0))
-    for panel, part in zip(panels, parts, strict=True):
+    for panel in panels:
         # Space for the legend above, and for labels next to the lowest and highest price.
         panel.margins(x=0.02, y=0.08)
     style.make_room_for_legend(ax)
@@ -132,8 +132,8 @@ def fill_points(source: Any, ax: Axes | None = None) -> list[_Point]:
         if when is not None and value is not None:
             known = text(status) if when.year in style.YEARS else f"in year {when.year}"
             count = number(qty)
-            turnover = 1.0 if count is None else abs(value * count)
-            points.append(_Point(text(code), text(side), when, value, known, turnover))
+            amount = 1.0 if count is None else abs(value * count)
+            points.append(_Point(text(code), text(side), when, value, known, amount))
     markets = style.largest(point.market for point in points if point.done)
     sides = style.largest(point.side for point in points if point.done)
     points = [
@@ -188,7 +188,6 @@ def _by_code(points: list[_Point]) -> list[tuple[str, list[_Point]]]:
     for part in codes.values():
         part.sort(key=lambda point: point.time)
 
-
     def turnover(item: tuple[str, list[_Point]]) -> tuple[float, str]:
         return -sum(point.turnover for point in item[1]), item[0]
 
@@ -196,7 +195,7 @@ def _by_code(points: list[_Point]) -> list[tuple[str, list[_Point]]]:
 
 
 def _lines(ax: Axes, points: list[_Point]) -> Iterator[tuple[list[_Point], str, str]]:
-    """The fills of each code, with the colour and the dashes of its line, which its label shares."""
+    """The fills of each code, with the colour and the dashes of its line."""
     codes = _by_code(points)
     # Those of the sides' markers would mislead.
     colours = [colour for colour in style.palette(ax) if colour not in (style.BLUE, style.ORANGE)]

@@ -185,7 +185,9 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
         )
         .properties(width=WIDTH, height=180)
     )
-    return _facet(chart, values, "currency", dividends_title(paid, found, symbols, securities), share_x=True)
+    return _facet(
+        chart, values, "currency", dividends_title(paid, found, symbols, securities), share_x=True
+    )
 
 
 @explained

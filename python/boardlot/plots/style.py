@@ -34,7 +34,7 @@ LINEAR_RATIO = 8.0
 MAX_PANELS = 8
 # More lines than these are a grey wall: as many as have room for a label each.
 MAX_LINES = 12
-# The height that each line needs of a panel, in points, and the part of an axes' area that has panels.
+# The height that each line needs of a panel, in points, and the part of the Axes that has panels.
 ROOM_OF_A_LINE, PANELS_PART = 24.0, 0.85
 # Of the labels of lines, in points.
 LABEL_SIZE, LINE_HEIGHT, LABEL_GAP = 9, 12.0, 6.0
@@ -130,11 +130,9 @@ def largest(groups: Iterable[str]) -> set[str]:
     return {group for group, _ in Counter(groups).most_common(MAX_PANELS)}
 
 
-def drawn_lines(
-    weights: Mapping[tuple[str, str], float], ax: Axes | None
-) -> set[tuple[str, str]]:
-    """The lines that are drawn of those with these panels and names: in each panel the largest, as many
-    as have room for their labels in the Axes, or in a figure of the size that `figure_height` has."""
+def drawn_lines(weights: Mapping[tuple[str, str], float], ax: Axes | None) -> set[tuple[str, str]]:
+    """The lines that are drawn of those with these panels and names: in each panel the largest, as
+    many as have room for their labels in the Axes, or in a figure as high as `figure_height`."""
     panels = {panel for panel, _ in weights}
     if ax is None:
         room = figure_height(len(panels)) * 72 * 0.75
@@ -215,8 +213,8 @@ class End(NamedTuple):
 def label_ends(ax: Axes, ends: Sequence[End]) -> None:
     """Write a label at the right edge for each line, at the height at which the line ends.
 
-    Labels that would overlap are written beside each other, and a dotted rule leads from the end of a
-    line to its label. No label is moved up or down, to where another line may end.
+    Labels that would overlap are written beside each other, and a dotted rule leads from the end of
+    a line to its label. No label is moved up or down, to where another line may end.
 
     Args:
         ax: Axes with all data drawn: later changes of their limits would move the lines.
@@ -242,7 +240,7 @@ def label_ends(ax: Axes, ends: Sequence[End]) -> None:
             end.label,
             xy=(end.x, end.y),
             xytext=(1.0, end.y),
-            textcoords=offset_copy(edge, figure, x=left, y=0, units="points"),
+            textcoords=offset_copy(edge, figure.canvas.figure, x=left, y=0, units="points"),
             va="center",
             fontsize=LABEL_SIZE,
             color=end.colour,

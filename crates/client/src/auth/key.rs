@@ -31,8 +31,7 @@ const MAX_BYTES: usize = 1 << 16;
 pub const RSA_MIN_BITS: usize = 2048;
 
 /// Nobody needs a new key for a mistyped password.
-const PASSWORD_ADVICE: &str =
-    "The key itself is in order, so do not make a new one: pass the password with which it was encrypted, as \
+const PASSWORD_ADVICE: &str = "The key itself is in order, so do not make a new one: pass the password with which it was encrypted, as \
      `password=`, or in the profile's passphrase_file or passphrase_command.";
 
 const ED25519_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");

@@ -69,8 +69,22 @@ const EXTENSIONS: [&str; 22] = [
 /// The names of files for a secret, as docs and secret managers write them: whoever passes one means the
 /// file, and as a secret it would be none.
 const NAMES: [&str; 16] = [
-    "passphrase", "passphrases", "password", "passwords", "passwd", "pass", "pin", "secret", "secrets",
-    "key", "keys", "token", "tokens", "credential", "credentials", "private",
+    "passphrase",
+    "passphrases",
+    "password",
+    "passwords",
+    "passwd",
+    "pass",
+    "pin",
+    "secret",
+    "secrets",
+    "key",
+    "keys",
+    "token",
+    "tokens",
+    "credential",
+    "credentials",
+    "private",
 ];
 
 /// The path of a file with a secret, for an error. What was passed may be the secret itself: what neither

@@ -71,9 +71,7 @@ def keygen(
         raise click.ClickException(text) from None
     key = bl.generate_key(algorithm, bits=int(bits or 3072))
     passphrase = passphrase_of(settings.credentials, file)
-    private = Hidden(
-        key._encrypted_pem(passphrase()) if passphrase.unattended else key.private_pem
-    )
+    private = Hidden(key._encrypted_pem(passphrase()) if passphrase.unattended else key.private_pem)
     # First: without a public key, the private one is of no use.
     _print(key.public_pem)
     write_secret(file, private)
