@@ -211,3 +211,32 @@ def test_the_units_are_valid_and_name_each_other(tmp_path):
     assert service["Service"]["RestartPreventExitStatus"].split() == [
         str(status) for status in (statuses.USAGE, statuses.FAILED)
     ]
+
+
+# A week by the hour: what happens at 1:15, 2:15 and so on, and what cron mails to a person then.
+NOTHING, LOGIN, DISK = "", "LoginRequired", "StoreError"
+WEEK = [
+    ("Monday", [(None, NOTHING)]),
+    ("Tuesday: an outage of an hour", [("outage", NOTHING), (None, NOTHING)]),
+    ("Wednesday: an outage until the morning", [("outage", NOTHING), ("last", "ServiceError")]),
+    ("Thursday: the login expires", [("login", LOGIN)]),
+    ("Friday: the disk is full", [("disk", DISK), (None, NOTHING)]),
+]
+
+
+def test_what_a_person_is_told_in_a_week(sandbox, machine):
+    told = []
+    for day, hours in WEEK:
+        for what, _ in hours:
+            sandbox.faults = bl.Faults(error_rate=1.0) if what in ("outage", "last") else None
+            if what == "login":
+                sandbox.revoke_grants()
+            # A limit for its files, as a full disk has.
+            prefix = "trap '' XFSZ; ulimit -f 8; " if what == "disk" else ""
+            _, mail = machine.night(prefix, line=-1 if what == "last" else 1)
+            classes = [json.loads(line).get("error") for line in mail.splitlines()]
+            told.append((day, what, next(filter(None, classes), NOTHING)))
+            if what == "login":
+                machine.log_in()
+    expected = [(day, what, said) for day, hours in WEEK for what, said in hours]
+    assert told == expected
