@@ -224,8 +224,8 @@ WEEK = [
 ]
 
 
-def test_what_a_person_is_told_in_a_week(sandbox, machine):
-    told = []
+def test_what_a_person_learns_in_a_week(sandbox, machine):
+    learnt = []
     for day, hours in WEEK:
         for what, _ in hours:
             sandbox.faults = bl.Faults(error_rate=1.0) if what in ("outage", "last") else None
@@ -235,8 +235,8 @@ def test_what_a_person_is_told_in_a_week(sandbox, machine):
             prefix = "trap '' XFSZ; ulimit -f 8; " if what == "disk" else ""
             _, mail = machine.night(prefix, line=-1 if what == "last" else 1)
             classes = [json.loads(line).get("error") for line in mail.splitlines()]
-            told.append((day, what, next(filter(None, classes), NOTHING)))
+            learnt.append((day, what, next(filter(None, classes), NOTHING)))
             if what == "login":
                 machine.log_in()
     expected = [(day, what, said) for day, hours in WEEK for what, said in hours]
-    assert told == expected
+    assert learnt == expected

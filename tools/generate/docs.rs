@@ -130,7 +130,8 @@ pub fn login() -> String {
 pub fn stores() -> String {
     let page = include_str!("../../docs/api/stores.md");
     let head = page.split("::: ").next().unwrap_or_default();
-    let names = std::iter::once("TokenStore").chain(token_stores().into_iter().map(|(name, _)| name));
+    let names =
+        std::iter::once("TokenStore").chain(token_stores().into_iter().map(|(name, _)| name));
     let sections = names.map(|name| format!("::: boardlot.{name}\n"));
     head.to_owned() + &sections.collect::<Vec<_>>().join("\n")
 }
