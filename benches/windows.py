@@ -156,6 +156,8 @@ def table(latencies: list[int], counts: list[int], rounds: int) -> None:
     print("|" + "---|" * len(heads))
     for latency in latencies:
         with server._process(serve, latency / 1000) as base:
+            # Imports pandas.
+            read(base, 0, 100, 1)
             for count in counts:
                 for spread, name in enumerate(SPREADS):
                     print(
@@ -264,7 +266,7 @@ def main() -> None:
     parser.add_argument("--accounts", type=Path)
     asked = parser.parse_args()
     if asked.accounts is not None:
-        accounts(asked.accounts, 0.05, 100.0)
+        accounts(asked.accounts, 0.05, 25.0)
         return
     table(asked.latency, asked.fills, asked.rounds)
 
