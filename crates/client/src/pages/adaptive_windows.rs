@@ -116,7 +116,7 @@ enum Step {
 }
 
 enum Taken {
-    Page(Arc<List>, FetchedPage),
+    Page(Arc<List>, Box<FetchedPage>),
     Nothing,
     End,
 }
@@ -142,7 +142,7 @@ impl AdaptiveWindows {
         };
         let rest = windows.last().filter(|_| fetched.after.is_some() && !page.is_of_windows())?;
         page.next().await.ok()?.filter(|second| second.fetched().after.is_some())?;
-        let rest = list.from_window((rest.first, rest.last));
+        let rest = list.beginning_with((rest.first, rest.last));
         let pages = rest.parts.first()?.first().await.ok()?;
         let is_empty = |page: &FetchedPage| page.records.is_empty() && page.after.is_none();
         match pages.iter().all(is_empty) {
@@ -218,7 +218,7 @@ impl AdaptiveWindows {
             };
             match taken {
                 Taken::Page(list, page) => {
-                    return Ok(Some(ListedPage::of_windows(list, page, self.clone())));
+                    return Ok(Some(ListedPage::of_windows(list, *page, self.clone())));
                 }
                 Taken::End => return Ok(None),
                 Taken::Nothing => changed.await,
@@ -303,7 +303,7 @@ impl State {
         Window {
             id: self.next_id,
             plan,
-            list: list.from_window((plan.first, plan.last)),
+            list: list.beginning_with((plan.first, plan.last)),
             pages: VecDeque::new(),
             latest: None,
             step: Step::Due,
@@ -396,8 +396,8 @@ impl State {
             let is_complete = matches!(window.step, Step::Complete);
             if !window.is_settled && window.waits.is_none() {
                 let is_by_update = self.order.is_not_by_creation && !self.order.is_not_by_update;
-                let is_in_order =
-                    !window.is_displaced && !(window.is_undated && self.order.is_not_by_update);
+                let is_unknown = window.is_undated && self.order.is_not_by_update;
+                let is_in_order = !(window.is_displaced || is_unknown);
                 if is_by_update || (is_complete && is_in_order) || window.pages.len() >= HELD_MAX {
                     window.is_settled = true;
                 } else if is_complete && let Some((start, _)) = list.whole_range() {
@@ -414,7 +414,7 @@ impl State {
             };
             if let Some(page) = window.pages.pop_front() {
                 self.has_returned = true;
-                return Ok(Taken::Page(window.list.clone(), page));
+                return Ok(Taken::Page(window.list.clone(), Box::new(page)));
             }
             if !is_complete {
                 return Ok(Taken::Nothing);

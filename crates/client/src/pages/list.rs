@@ -55,7 +55,7 @@ impl List {
 
     /// The list from the beginning of a window on that was chosen as pages came: the window, and all that
     /// precedes it in time.
-    pub fn from_window(&self, times: (i64, i64)) -> Arc<Self> {
+    pub fn beginning_with(&self, times: (i64, i64)) -> Arc<Self> {
         let range = self.parts.first().and_then(|part| part.start.range);
         let part = Some(times).filter(|times| Some(*times) != self.whole_range());
         let start = Position { range, part, ..Position::default() };
