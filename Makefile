@@ -142,6 +142,7 @@ stubs: $(BIN)/.built ## Writes the docstrings of the compiled module into its st
 
 test-long: $(BIN)/.built system-packages openapi-judges ## The long forms of the tests: an hour.
 	BOARDLOT_TEST_LISTS=100000 $(CARGO) test --locked -p boardlot-client --test core moving_service
+	BOARDLOT_TEST_LISTS=10000 $(CARGO) test --locked -p boardlot-client --test core chosen_windows
 	$(BIN)/pytest -m slow --ignore tests/packaging --deselect tests/stress/test_fault_matrix.py
 
 archive-histories: $(BIN)/.built system-packages ## Random histories of archives against a model: an hour.

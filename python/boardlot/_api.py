@@ -490,7 +490,7 @@ class Client(_core.ClientBase):
         start: arguments.Time | None = None,
         end: arguments.Time | None = None,
         page_size: int | None = None,
-        windows: int | None = None,
+        windows: int | typing.Literal["auto"] | None = None,
         resume: str | None = None,
     ) -> Pager[records.Fill]:
         """The historical fills of a trading account, latest first.
@@ -514,8 +514,11 @@ class Client(_core.ClientBase):
         - `windows`: split the time range into this many windows, 1 to 64, and fetch them
           concurrently: one stream with each record once, the latest window first, each window in
           the service's order. If the service sorts by the update time, the order is the same as
-          without `windows`. `.all()` and `.to_*()` gain most; an iteration prefetches at most one
-          page per window.
+          without `windows`. With `auto`, the number follows from the range, its first pages, the
+          connections and the rate limit, with hardly more requests than one cursor needs. By
+          default, `.all()` and `.to_*()` are read as by `"auto"`, and an iteration by one cursor,
+          as by 1. With a number, an iteration prefetches at most one page per window; with
+          `"auto"`, at most 1,000 pages.
         - `resume`: a `.checkpoint()` of the same call, to resume after it.
 
         A pager over `Fill`. Fields: trd_side, deal_id, order_id, code, stock_name, qty, price,
@@ -1277,7 +1280,7 @@ class AsyncClient(_core.ClientBase):
         start: arguments.Time | None = None,
         end: arguments.Time | None = None,
         page_size: int | None = None,
-        windows: int | None = None,
+        windows: int | typing.Literal["auto"] | None = None,
         resume: str | None = None,
     ) -> AsyncPager[records.Fill]:
         """The historical fills of a trading account, latest first.
@@ -1301,8 +1304,11 @@ class AsyncClient(_core.ClientBase):
         - `windows`: split the time range into this many windows, 1 to 64, and fetch them
           concurrently: one stream with each record once, the latest window first, each window in
           the service's order. If the service sorts by the update time, the order is the same as
-          without `windows`. `.all()` and `.to_*()` gain most; an iteration prefetches at most one
-          page per window.
+          without `windows`. With `auto`, the number follows from the range, its first pages, the
+          connections and the rate limit, with hardly more requests than one cursor needs. By
+          default, `.all()` and `.to_*()` are read as by `"auto"`, and an iteration by one cursor,
+          as by 1. With a number, an iteration prefetches at most one page per window; with
+          `"auto"`, at most 1,000 pages.
         - `resume`: a `.checkpoint()` of the same call, to resume after it.
 
         A pager over `Fill`. Fields: trd_side, deal_id, order_id, code, stock_name, qty, price,

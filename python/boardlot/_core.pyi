@@ -846,6 +846,8 @@ class Pages:
         /,
     ) -> Any:
         """The rows after a position as the frame of a method; and the position where they end. Awaited in `AsyncPager`."""
+    def begin(self) -> None:
+        """Requests the first page, for a later `after`."""
     def check_process(self) -> None:
         """Refuses a child of the process that made it."""
     def checkpoint(self, page: Page | None, row: int, /) -> str:
@@ -1438,7 +1440,7 @@ class ClientBase:
         self,
         endpoint: BuiltInEndpoint | str | Endpoint[Any],
         arguments: list[tuple[str, Any]],
-        windows: int | None,
+        windows: int | Literal["auto"] | None,
         resume: str | None,
     ) -> Pages: ...
     def _part_of_pages(

@@ -8,6 +8,7 @@ use pyo3::{
 
 use crate::interpreter::{callback, errors::is_refusal};
 use crate::prelude::*;
+use boardlot_client::pages::Windows;
 
 /// Returns true for a bool, also of numpy: it is not a number.
 pub fn is_bool(value: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -68,6 +69,16 @@ macro_rules! given_numbers {
 
 given_numbers! { f64 i64 i128 }
 
+/// A number of windows, or 'auto'.
+impl GivenNumber for Windows {
+    fn given(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyResult<Self> {
+        match value.cast::<PyString>() {
+            Ok(text) if text.to_str().is_ok_and(|text| text == "auto") => Ok(Windows::Auto),
+            _ => i64::given(name, value, expected).map(Windows::Number),
+        }
+    }
+}
+
 impl<T: GivenNumber> GivenNumber for Option<T> {
     fn given(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyResult<Self> {
         if value.is_none() { Ok(None) } else { T::given(name, value, expected).map(Some) }
@@ -112,7 +123,7 @@ number_arguments! {
     timestamp_ms: "milliseconds since 1970, as an integer"
     token_lifetime: "a number of seconds"
     truncate_rate: "a number from 0 to 1"
-    windows: "an integer from 1 to 64, or None"
+    windows: "an integer from 1 to 64, 'auto', or None"
 }
 
 /// Converts a value, such as by its `__index__`; none if it cannot be. An interrupt meanwhile is

@@ -32,7 +32,7 @@ use boardlot_client::{
     api::{self, ENDPOINTS},
     client::Client as Core,
     http::{Body, HttpResponse, RequestPlan, method},
-    pages::PagedCall,
+    pages::{PagedCall, Windows},
 };
 
 /// The base class of `Client` and `AsyncClient`.
@@ -275,7 +275,7 @@ impl ClientBase {
         this: &Bound<'py, Self>,
         endpoint: &Bound<'py, PyAny>,
         arguments: Arguments<'py>,
-        #[pyo3(from_py_with = number_of::windows)] windows: Option<i64>,
+        #[pyo3(from_py_with = number_of::windows)] windows: Option<Windows>,
         resume: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Pages> {
         let (py, base) = (this.py(), this.get());

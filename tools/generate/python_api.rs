@@ -129,7 +129,7 @@ fn signature(endpoint: &Endpoint, annotation: impl Fn(&Parameter) -> String) -> 
     signature
         .extend(optional.iter().map(|p| format!("{}: {} | None = None", p.name, annotation(p))));
     if endpoint.time_range().is_some() {
-        signature.push("windows: int | None = None".to_owned());
+        signature.push("windows: int | typing.Literal[\"auto\"] | None = None".to_owned());
     }
     if paged {
         signature.push("resume: str | None = None".to_owned());
@@ -219,8 +219,9 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
     if endpoint.time_range().is_some() {
         arguments.push(hanging(
             &format!(
-                "- `windows`: {} `.all()` and `.to_*()` gain most; an iteration prefetches at most \
-                 one page per window.",
+                "- `windows`: {} By default, `.all()` and `.to_*()` are read as by `\"auto\"`, and an \
+                 iteration by one cursor, as by 1. With a number, an iteration prefetches at most one page \
+                 per window; with `\"auto\"`, at most 1,000 pages.",
                 windows_doc()
             ),
             "",
@@ -247,7 +248,8 @@ pub fn windows_doc() -> String {
         "split the time range into this many windows, 1 to {WINDOWS_MAX}, and fetch them \
          concurrently: one stream with each record once, the latest window first, each window in the \
          service's order. If the service sorts by the update time, the order is the same as without \
-         `windows`."
+         `windows`. With `auto`, the number follows from the range, its first pages, the connections and \
+         the rate limit, with hardly more requests than one cursor needs."
     )
 }
 

@@ -29,7 +29,7 @@ class Parameter(NamedTuple):
     """A parameter of a method, as an argument or option of its command."""
 
     name: str
-    kind: Literal["text", "symbol", "market", "choice", "request type", "integer", "day", "time"]
+    kind: Literal["text", "symbol", "market", "choice", "request type", "integer", "windows", "day", "time"]
     help: str
     required: bool = False
     # What a choice may be.
@@ -82,7 +82,7 @@ fn endpoint(row: &Endpoint, method: &Method) -> String {
     let mut parameters: Vec<String> = required.into_iter().chain(optional).map(parameter).collect();
     if row.time_range().is_some() {
         let windows = sentence(&windows_doc());
-        parameters.push(format!("Parameter(\"windows\", \"integer\", {})", quoted(&windows)));
+        parameters.push(format!("Parameter(\"windows\", \"windows\", {})", quoted(&windows)));
     }
     let members = [
         ("method", quoted(&row.name)),

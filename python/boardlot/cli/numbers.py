@@ -45,6 +45,13 @@ class Whole(click.IntRange):
         return number
 
 
+class Windows(Whole):
+    """A number of windows, or `auto`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if value == "auto" else super().convert(value, param, ctx)
+
+
 COLUMNS = {endpoint.command: endpoint.columns for endpoint in ENDPOINTS}
 
 

@@ -14,7 +14,7 @@ use crate::{
     decode::{PageSlice, Rows, check_credentials, parse_server_time},
     error::Result,
     http::{AuthorizedTransport, BaseUrl, HttpResponse, RequestPlan, TransportOptions},
-    pages::{Listing, PagedCall, Pages, RecordsCall},
+    pages::{Listing, PagedCall, Pages, RecordsCall, Windows},
 };
 
 /// A client of the service: cheap to clone, safe to share.
@@ -70,12 +70,12 @@ impl Client {
     }
 
     /// The records of an endpoint that returns pages. With `windows`, its time range is split into so
-    /// many parts that are fetched concurrently.
+    /// many parts that are fetched concurrently, or into as many as its pages suggest.
     pub fn pages<N: AsRef<str>>(
         &self,
         endpoint: &Endpoint,
         arguments: &[(N, Argument)],
-        windows: Option<i64>,
+        windows: Option<Windows>,
         resume: Option<&str>,
     ) -> Result<Pages> {
         self.list(PagedCall::new(endpoint, arguments, windows)?, resume)

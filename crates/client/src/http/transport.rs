@@ -144,13 +144,22 @@ impl Transport {
         })
     }
 
-    /// The interval by which the rate limit keeps its requests apart.
-    pub(super) fn interval(&self) -> Duration {
-        let rate = self.options.rate_limit.as_ref().map(|limit| match limit {
+    /// The most concurrent requests.
+    pub fn max_connections(&self) -> usize {
+        self.options.connect.max_connections
+    }
+
+    /// The requests per second of the rate limit.
+    pub fn rate(&self) -> Option<f64> {
+        self.options.rate_limit.as_ref().map(|limit| match limit {
             ClientRate::Own(rate) => *rate,
             ClientRate::Shared(shared) => shared.allowance.rate,
-        });
-        let interval = rate.and_then(|rate| Duration::try_from_secs_f64(rate.recip()).ok());
+        })
+    }
+
+    /// The interval by which the rate limit keeps its requests apart.
+    pub(super) fn interval(&self) -> Duration {
+        let interval = self.rate().and_then(|rate| Duration::try_from_secs_f64(rate.recip()).ok());
         interval.unwrap_or_default()
     }
 

@@ -98,11 +98,21 @@ pub fn read(text: &str, listing: &Listing, origin: &str) -> Result<Position> {
     if misplaced {
         return Err(Error::config("resume is a checkpoint with another time range"));
     }
+    if !at.part.is_none_or(|part| has_part(part, &at, listing)) {
+        return Err(Error::config("resume is a checkpoint with another time range"));
+    }
     let keys = at.keys.iter().flat_map(|left| &left.begun).chain([&at]);
     if !listing.has_keys(keys.map(|position| position.window)) {
         return Err(Error::config("resume is a checkpoint with other keys"));
     }
     Ok(at)
+}
+
+/// Returns true if a window of these times can be one of the list's time range.
+fn has_part((first, last): (i64, i64), at: &Position, listing: &Listing) -> bool {
+    let is_of_one_cursor = listing.valid_call().is_some_and(|call| call.windows == 1);
+    let range = at.range.or_else(|| listing.given_range()).filter(|_| is_of_one_cursor);
+    range.is_some_and(|(start, end)| start <= first && first <= last && last <= end)
 }
 
 impl Checkpoint {

@@ -12,6 +12,7 @@ use futures_util::{FutureExt, StreamExt, TryStreamExt, future::join, stream};
 
 use super::{
     Position, Sink,
+    adaptive_windows::AdaptiveWindows,
     list::List,
     listed_page::{Failure, ListedPage},
     part::{FetchedPage, Part},
@@ -74,6 +75,20 @@ pub async fn collect_all<S: Sink>(
     let end = last.map(|fetched| ListedPage::at_end(&list, fetched, failures));
     let row = end.as_ref().map_or(0, |page| page.len());
     Ok((sinks, Place { page: end, row }))
+}
+
+/// All records of windows that were chosen as pages came, in the order of one cursor.
+pub async fn collect_windows<S: Sink>(
+    windows: Arc<AdaptiveWindows>,
+    progress: &AtomicU64,
+    mut sink: S,
+) -> Result<(Vec<S>, Place)> {
+    let mut place = Place::default();
+    while let Some(page) = windows.clone().next().await? {
+        push(&mut sink, page.rest(page.first()), progress)?;
+        place = Place { row: page.len(), page: Some(page) };
+    }
+    Ok((vec![sink], place))
 }
 
 /// One page after another from a place on, the first one of a list by `first`; none is requested that may be beyond the

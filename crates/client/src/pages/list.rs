@@ -10,7 +10,7 @@ use super::{
     part::{FetchedPage, Part},
     position::KeysLeft,
     shared::Core,
-    window,
+    window::{self, Window},
 };
 use crate::error::Result;
 
@@ -53,7 +53,25 @@ impl List {
         Ok(Arc::new(list))
     }
 
+    /// The list from the beginning of a window on that was chosen as pages came: the window, and all that
+    /// precedes it in time.
+    pub fn beginning_with(&self, times: (i64, i64)) -> Arc<Self> {
+        let range = self.parts.first().and_then(|part| part.start.range);
+        let part = Some(times).filter(|times| Some(*times) != self.whole_range());
+        let start = Position { range, part, ..Position::default() };
+        Arc::new(List::of_windows(self.core.clone(), start))
+    }
+
+    /// The whole time range.
+    pub fn whole_range(&self) -> Option<(i64, i64)> {
+        let start = self.parts.first().map(|part| &part.start)?;
+        start.range.or_else(|| self.core.listing.given_range())
+    }
+
     fn of_windows(core: Arc<Core>, start: Position) -> Self {
+        if let Some(part) = start.part.filter(|_| !start.done) {
+            return List::of_chosen_window(core, start, part);
+        }
         let call = core.listing.valid_call().cloned();
         let (windows, part) = call.as_ref().map_or((1, None), |call| (call.windows, call.part));
         let range = start.range;
@@ -74,6 +92,20 @@ impl List {
         let parts = starts
             .filter(|(_, start)| !start.done)
             .map(|(window, start)| Part::new(core.clone(), 0, window, start));
+        List::new(core.clone(), parts.collect(), 0, 0)
+    }
+
+    fn of_chosen_window(core: Arc<Core>, start: Position, (first, last): (i64, i64)) -> Self {
+        let range = start.range.or_else(|| core.listing.given_range());
+        let (from, until) = range.unwrap_or((first, last));
+        let window = |times| Some(Window::of((from, until), times));
+        let rest = (first > from).then(|| {
+            let part = (from, first.saturating_sub(1));
+            let start = Position { range: start.range, part: Some(part), ..Position::default() };
+            (window(part), start)
+        });
+        let parts = [(window((first, last)), start)].into_iter().chain(rest);
+        let parts = parts.map(|(window, start)| Part::new(core.clone(), 0, window, start));
         List::new(core.clone(), parts.collect(), 0, 0)
     }
 
@@ -137,7 +169,8 @@ impl List {
 
     /// The number of parts that are read side by side.
     pub fn concurrency(&self) -> usize {
-        self.core.listing.keys.as_ref().map_or(self.parts.len(), |keys| keys.concurrency.max(1))
+        let keys = self.core.listing.keys.as_ref();
+        keys.map_or(self.parts.len(), |keys| keys.concurrency.max(1))
     }
 
     /// The position at the end of a part, which is the beginning of the next one.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 
 use super::{
-    Position, checkpoint,
+    Position,
+    adaptive_windows::AdaptiveWindows,
+    checkpoint,
     link::{Link, Request},
     list::List,
     part::FetchedPage,
@@ -25,6 +27,8 @@ pub struct ListedPage {
     /// The keys that have failed before the end of this page.
     failures: Arc<[Failure]>,
     next: Link<Option<Arc<ListedPage>>>,
+    /// The windows that it is of, which know the page that follows, if they were chosen as pages came.
+    windows: Option<Arc<AdaptiveWindows>>,
 }
 
 /// A key that failed.
@@ -76,13 +80,14 @@ impl ListedPage {
                 let fetched = FetchedPage::without_records(failure.key.clone(), at);
                 let failures = failures.iter().cloned().chain([failure]).collect();
                 let (list, next) = (list.clone(), Link::default());
-                return Ok(Arc::new(ListedPage { list, index, fetched, failures, next }));
+                let windows = None;
+                return Ok(Arc::new(ListedPage { list, index, fetched, failures, next, windows }));
             }
         };
         let listed = pages.into_iter().rev().fold(None, |next: Option<Arc<Self>>, fetched| {
             let next = next.map_or_else(Link::default, |next| Link::to(Some(next)));
             let (list, failures) = (list.clone(), failures.clone());
-            Some(Arc::new(ListedPage { list, index, fetched, failures, next }))
+            Some(Arc::new(ListedPage { list, index, fetched, failures, next, windows: None }))
         });
         listed.ok_or_else(|| Error::internal("a part has no first page"))
     }
@@ -95,7 +100,17 @@ impl ListedPage {
     ) -> Arc<Self> {
         let index = list.parts.len().saturating_sub(1);
         let (list, failures, next) = (list.clone(), failures.into(), Link::default());
-        Arc::new(ListedPage { list, index, fetched, failures, next })
+        Arc::new(ListedPage { list, index, fetched, failures, next, windows: None })
+    }
+
+    /// A page of windows that were chosen as pages came; `list` begins with its own.
+    pub(super) fn of_windows(
+        list: Arc<List>,
+        fetched: FetchedPage,
+        windows: Arc<AdaptiveWindows>,
+    ) -> Arc<Self> {
+        let (failures, next) = (Arc::default(), Link::default());
+        Arc::new(ListedPage { list, index: 0, fetched, failures, next, windows: Some(windows) })
     }
 
     /// The number of records.
@@ -159,6 +174,10 @@ impl ListedPage {
         self.list.with_keys(here, index, failed)
     }
 
+    pub(super) fn is_of_windows(&self) -> bool {
+        self.windows.is_some()
+    }
+
     pub(super) fn list(&self) -> &Arc<List> {
         &self.list
     }
@@ -183,6 +202,10 @@ impl ListedPage {
 
     /// Requests the page that follows in its part, and the first pages of the next parts.
     pub(super) fn request_ahead(&self) {
+        // Windows that were chosen as pages came are ahead by themselves.
+        if self.windows.is_some() {
+            return;
+        }
         self.list.forget_first(self.index);
         self.list.request_ahead(self.index);
         if self.fetched.after.is_some() {
@@ -193,6 +216,9 @@ impl ListedPage {
     /// The request does not keep this page: it is aborted with it.
     fn request_next(&self) -> Arc<Request<Option<Arc<ListedPage>>>> {
         self.next.begin(|| {
+            if let Some(windows) = self.windows.clone() {
+                return windows.next().boxed();
+            }
             let (list, index, failures) = (self.list.clone(), self.index, self.failures.clone());
             let Some(after) = self.fetched.after.clone() else {
                 return ListedPage::first_of(list, index + 1, failures).boxed();

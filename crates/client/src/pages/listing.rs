@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{PagedCall, paged_call::short_digest};
+use super::{ChosenWindows, PagedCall, paged_call::short_digest};
 use crate::{
     api::Field,
     error::{Error, Result},
@@ -66,6 +66,20 @@ impl Listing {
     /// The time range, if the client fixes it.
     pub(super) fn time_range(&self) -> Option<&TimeRange> {
         self.valid_call().and_then(|call| call.time_range.as_ref())
+    }
+
+    /// The use of windows that are chosen as pages come: not in a list of many keys, which are read side by side.
+    pub(super) fn chosen_windows(&self) -> ChosenWindows {
+        match (&self.keys, self.valid_call()) {
+            (None, Some(call)) => call.chosen,
+            _ => ChosenWindows::Never,
+        }
+    }
+
+    /// The fields of the times by which the records may be sorted: that of the time range, and another one.
+    pub(super) fn sort_fields(&self) -> Option<(&'static str, &'static str)> {
+        let range = self.valid_call()?.plan.request.time_range?;
+        Some((range.time_field, range.creation_field))
     }
 
     /// The time range that the caller has given.

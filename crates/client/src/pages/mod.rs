@@ -3,6 +3,7 @@
 //! A page knows the page that follows it. Nothing here remembers what was received: the position is the caller's,
 //! who has a page and a number of its records.
 
+mod adaptive_windows;
 pub mod checkpoint;
 mod collect;
 mod cursor_history;
@@ -19,6 +20,7 @@ mod shared;
 mod sink;
 mod source;
 mod window;
+mod window_plan;
 
 use std::sync::{
     Arc, Mutex,
@@ -31,14 +33,15 @@ pub use collect::{Limits, Place};
 pub use date_range::{PreviousRows, advance_range, drop_repeated};
 pub use listed_page::{Failure, ListedPage};
 pub use listing::{Listing, ListingOfKeys};
-pub use paged_call::{PagedCall, WINDOWS_MAX, time_range};
+pub use paged_call::{ChosenWindows, PagedCall, WINDOWS_MAX, Windows, time_range};
 pub use position::Position;
 pub use records_call::RecordsCall;
 pub use sink::{CheckedSink, Sink};
 pub use source::Source;
 
 use self::{
-    collect::{collect_all, collect_up_to},
+    adaptive_windows::AdaptiveWindows,
+    collect::{collect_all, collect_up_to, collect_windows},
     link::Link,
     list::List,
     shared::{Core, Known},
@@ -58,6 +61,8 @@ pub struct Pages {
     start: Position,
     /// The list, once its time range is fixed.
     list: Link<Arc<List>>,
+    /// The first page of the list that one cursor returns.
+    head: Link<Option<Arc<ListedPage>>>,
     /// The first page.
     first: Link<Option<Arc<ListedPage>>>,
     /// The process that made it: a forked child has none of its requests.
@@ -77,12 +82,14 @@ impl Pages {
             .transpose()
             .map_err(|error| error.with_endpoint(listing.label()))?
             .unwrap_or_default();
-        let known = Known { range: start.range.or(listing.given_range()), total: None };
+        let range = start.range.or(listing.given_range());
+        let known = Known { range, ..Known::default() };
         let core = Core { source, listing, requests: 0.into(), known: Mutex::new(known) };
         Ok(Pages {
             core: Arc::new(core),
             start,
             list: Link::default(),
+            head: Link::default(),
             first: Link::default(),
             process: process::id(),
         })
@@ -151,6 +158,9 @@ impl Pages {
     ) -> Result<(Vec<S>, Place)> {
         let collected = async {
             self.check_process()?;
+            if let Some(windows) = self.windows_to_collect(from, limits).await? {
+                return collect_windows(windows, progress, sink()).await;
+            }
             if limits.items.is_some() || limits.pages.is_some() {
                 let first = async || self.next(None, false).await;
                 let collected = collect_up_to(from, first, limits, progress, sink()).await;
@@ -212,6 +222,7 @@ impl Pages {
             Some(page) => {
                 // Whoever has this page needs no other way to it.
                 self.first.clear();
+                self.head.clear();
                 page.next().await?
             }
             None => self.first(ahead).await?,
@@ -224,11 +235,49 @@ impl Pages {
 
     async fn first(&self, ahead: bool) -> Result<Option<Arc<ListedPage>>> {
         let list = self.list().await?;
+        if self.core.listing.chosen_windows() == ChosenWindows::Always {
+            let Some(head) = self.head(list).await? else { return Ok(None) };
+            let begun = || {
+                let begun = async move {
+                    match AdaptiveWindows::after(&head, head.first()).await {
+                        Some(windows) => windows.next().await,
+                        None => Ok(Some(head)),
+                    }
+                };
+                begun.boxed()
+            };
+            return self.first.wait(self.first.begin(begun)).await;
+        }
         if ahead {
             list.request_ahead(0);
         }
+        self.head(list).await
+    }
+
+    async fn head(&self, list: Arc<List>) -> Result<Option<Arc<ListedPage>>> {
         let first = || ListedPage::first_of(list, 0, Arc::default()).boxed();
-        self.first.wait(self.first.begin(first)).await
+        self.head.wait(self.head.begin(first)).await
+    }
+
+    /// The windows in which all that follows a place is collected; none if it is read in another way.
+    async fn windows_to_collect(
+        &self,
+        from: &Place,
+        limits: Limits,
+    ) -> Result<Option<Arc<AdaptiveWindows>>> {
+        let is_chosen = self.core.listing.chosen_windows() != ChosenWindows::Never;
+        if !is_chosen || limits.items.is_some() || limits.pages.is_some() {
+            return Ok(None);
+        }
+        let (page, row) = match &from.page {
+            Some(page) => (page.clone(), from.row),
+            None => {
+                let list = self.list().await?;
+                let Some(page) = self.head(list).await? else { return Ok(None) };
+                (page.clone(), page.first())
+            }
+        };
+        Ok(AdaptiveWindows::after(&page, row).await)
     }
 
     /// The list, whose time range is fixed now if it was open.

@@ -17,6 +17,26 @@ use crate::{
 /// The most windows that a time range is split into.
 pub const WINDOWS_MAX: usize = 64;
 
+/// The windows of a time range that a caller asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Windows {
+    /// As many as its pages suggest.
+    Auto,
+    /// This number.
+    Number(i64),
+}
+
+/// The use of windows that are chosen as pages come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChosenWindows {
+    /// Not used: the caller has chosen, or there is no time range.
+    Never,
+    /// Used if everything is collected, in which nobody sees them.
+    Collected,
+    /// Used also if the list is read page by page.
+    Always,
+}
+
 /// The plan of a list, with how it is paged and the time range that the client fixes.
 #[derive(Debug)]
 pub struct PagedCall {
@@ -31,6 +51,8 @@ pub struct PagedCall {
     pub time_range: Option<TimeRange>,
     /// The number of windows that the time range is split into, to be fetched concurrently.
     pub windows: usize,
+    /// The use of windows that are chosen as pages come.
+    pub chosen: ChosenWindows,
     /// The only one of them that is read, if it is one; the latest is 0.
     pub part: Option<usize>,
     /// The field that identifies a record, if the endpoint declares one.
@@ -42,7 +64,7 @@ impl PagedCall {
     pub fn new<N: AsRef<str>>(
         endpoint: &Endpoint,
         arguments: &[(N, Argument)],
-        windows: Option<i64>,
+        windows: Option<Windows>,
     ) -> Result<Self> {
         let plan = RecordsCall::new(endpoint, arguments)?;
         let place = endpoint
@@ -56,12 +78,18 @@ impl PagedCall {
                 endpoint.name
             ))
         })?;
+        let chosen = match windows {
+            None if plan.request.time_range.is_none() => ChosenWindows::Never,
+            None => ChosenWindows::Collected,
+            Some(Windows::Auto) => ChosenWindows::Always,
+            Some(Windows::Number(_)) => ChosenWindows::Never,
+        };
         let windows = check_windows(endpoint, windows)
             .map_err(|error| error.with_endpoint(&endpoint.name))?;
         let time_range = plan.request.time_range;
         let time_range = time_range.filter(|range| !range.is_given() || windows > 1);
         let record_id = record_id(&paging).or_else(|| endpoint.record_id.map(str::to_owned));
-        Ok(PagedCall { plan, paging, place, time_range, windows, part: None, record_id })
+        Ok(PagedCall { plan, paging, place, time_range, windows, chosen, part: None, record_id })
     }
 
     /// The same, restricted to one of `parts` windows of the time range, the latest of which is 0.
@@ -82,7 +110,8 @@ impl PagedCall {
                 "{part} of {parts} is not a part of this call's time range"
             )));
         }
-        Ok(PagedCall { time_range: Some(range), windows: parts, part: Some(part), ..self })
+        let chosen = ChosenWindows::Never;
+        Ok(PagedCall { time_range: Some(range), windows: parts, chosen, part: Some(part), ..self })
     }
 
     /// The call of a custom request, with the records at `rows` of the response. The cursor is sent in the
@@ -93,7 +122,8 @@ impl PagedCall {
         // Reading a list changes nothing at the service.
         let plan = RecordsCall::custom(request.idempotent(), rows);
         let record_id = record_id(&paging);
-        PagedCall { plan, paging, place, time_range: None, windows: 1, part: None, record_id }
+        let (windows, chosen) = (1, ChosenWindows::Never);
+        PagedCall { plan, paging, place, time_range: None, windows, chosen, part: None, record_id }
     }
 
     /// The cursor to send; none for the first page of some lists. The caller's own is sent unchanged.
@@ -218,17 +248,18 @@ pub fn time_range<N: AsRef<str>>(
 }
 
 /// The number of windows that a time range is to be split into.
-fn check_windows(endpoint: &Endpoint, windows: Option<i64>) -> Result<usize> {
+fn check_windows(endpoint: &Endpoint, windows: Option<Windows>) -> Result<usize> {
     let Some(windows) = windows else { return Ok(1) };
     if endpoint.time_range().is_none() {
         return Err(no_time_range(endpoint));
     }
+    let Windows::Number(windows) = windows else { return Ok(1) };
     usize::try_from(windows).ok().filter(|number| (1..=WINDOWS_MAX).contains(number)).ok_or_else(
         || {
             Error::argument(
                 "windows",
                 &windows.to_string(),
-                &format!("an integer from 1 to {WINDOWS_MAX}"),
+                &format!("an integer from 1 to {WINDOWS_MAX}, or 'auto'"),
             )
         },
     )

@@ -81,6 +81,12 @@ impl Part {
         self.core.listing.calls.get(self.number).and_then(|keyed| keyed.key.as_ref())
     }
 
+    /// The times of its records: those of its window, or the whole time range.
+    pub fn own_times(&self) -> Option<(i64, i64)> {
+        let window = self.window.map(|window| (window.first, window.last));
+        window.or(self.start.range).or_else(|| self.core.listing.given_range())
+    }
+
     pub fn call(&self) -> Result<&Arc<PagedCall>> {
         let keyed = self.core.listing.calls.get(self.number);
         let keyed = keyed.ok_or_else(|| Error::internal("a part of a list has no call"))?;
@@ -123,8 +129,9 @@ impl Part {
     /// The page at a position, with the position after it.
     fn accept(&self, mut page: Page, at: Position, counts: Counts) -> Result<FetchedPage> {
         let call = self.call()?;
-        if let (Some(own), Some(range)) = (&self.window, &call.time_range) {
-            own.retain_own(&mut page, range.time_field)?;
+        if let (Some(own), Some(range)) = (&self.window, &call.plan.request.time_range) {
+            let retained = own.retain_own(&mut page, range.time_field);
+            retained.inspect_err(|_| self.core.note(|known| known.ignores_ranges = true))?;
         }
         let (next, rows) = call.advance(&mut page, at.cursor.as_deref(), &at.previous_rows)?;
         let used_cursors = self.use_cursor(&at, next.as_deref(), counts.before)?;
@@ -134,14 +141,16 @@ impl Part {
                 "{EMPTY_PAGES_MAX} pages in turn had no row, and the service says that there are more"
             )));
         }
-        let here = Position { range: at.range, window: at.window, ..Position::default() };
+        let Position { range, window, part, .. } = at;
+        let here = Position { range, window, part, ..Position::default() };
         let after = next.map(|next| Position {
             cursor: Some(next),
             previous_rows: rows,
             used_cursors,
             ..here
         });
-        if self.core.listing.keys.is_none() {
+        // That of a window is not that of the list.
+        if self.core.listing.keys.is_none() && self.window.is_none() {
             let total = page.pagination("total").and_then(|value| value.as_integer());
             self.core.note(|known| known.total = total.or(known.total));
         }

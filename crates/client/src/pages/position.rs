@@ -15,6 +15,10 @@ pub struct Position {
     /// The part that holds the next record: the number of a window, the latest of which is 0, or of a key.
     #[serde(skip_serializing_if = "is_default")]
     pub window: usize,
+    /// The times of the window that holds the next record, if the windows were chosen as pages came. What
+    /// precedes it in time has not been received.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<(i64, i64)>,
     /// The cursor of the page that holds the next record; none for the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
@@ -49,6 +53,13 @@ pub struct KeysLeft {
     pub begun: Vec<Position>,
     /// The number of the first key that was not begun.
     pub next: usize,
+}
+
+impl Position {
+    /// Returns true if no page of its window was received.
+    pub fn is_beginning(&self) -> bool {
+        self.cursor.is_none() && self.row == 0 && !self.done
+    }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -22,6 +22,8 @@ pub struct Known {
     pub range: Option<(i64, i64)>,
     /// The total number of records, if the service has returned it.
     pub total: Option<i64>,
+    /// True if the service has returned a record that is not within the time range which was requested.
+    pub ignores_ranges: bool,
 }
 
 impl Core {

@@ -9,6 +9,9 @@ use crate::{
     http::AuthorizedTransport,
 };
 
+/// A long round trip, in seconds. A measured one would make the requests of a list depend on time.
+const ROUND_TRIP: f64 = 0.25;
+
 /// The source of a call's pages.
 pub trait Source: std::fmt::Debug + Send + Sync {
     /// The page at a cursor, of the list or of the given part of its time range.
@@ -21,6 +24,11 @@ pub trait Source: std::fmt::Debug + Send + Sync {
 
     /// The address of the service that the pages come from.
     fn origin(&self) -> &str;
+
+    /// The number of requests at a time that are worth sending.
+    fn requests_at_once(&self) -> usize {
+        16
+    }
 
     /// Redacts the secrets that a page may repeat; a source that sends none has none.
     fn redactor(&self) -> Redactor {
@@ -51,6 +59,13 @@ impl Source for AuthorizedTransport {
 
     fn origin(&self) -> &str {
         self.base.as_str()
+    }
+
+    /// As many as there are connections. With a rate limit, those that are sent within a long round trip: more
+    /// would only wait.
+    fn requests_at_once(&self) -> usize {
+        let limited = self.rate().map_or(usize::MAX, |rate| (rate * ROUND_TRIP).ceil() as usize);
+        self.max_connections().min(limited).max(1)
     }
 
     fn redactor(&self) -> Redactor {

@@ -38,6 +38,12 @@ pub fn split((start, end): (i64, i64), count: usize) -> Vec<Window> {
 }
 
 impl Window {
+    /// The window of a range that has these times.
+    pub fn of((start, end): (i64, i64), (first, last): (i64, i64)) -> Self {
+        let start = if first > start { first.saturating_sub(1) } else { start };
+        Window { first, last, start, end: last.saturating_add(1).min(end) }
+    }
+
     /// Removes the records of a page that belong to another window, by the time in this field.
     pub fn retain_own(&self, page: &mut Page, time_field: &str) -> Result<()> {
         let mut own = Vec::with_capacity(page.len());

@@ -9,6 +9,7 @@
 )]
 
 mod checkpoints;
+mod chosen_windows;
 mod clock;
 mod date_ranges;
 mod exceptions;

@@ -260,7 +260,7 @@ fn pager(source: &Arc<Mutex<World>>, seed: u64, resume: Option<&str>) -> Reader 
     let mut random = Random(!seed);
     let start = random.one_in(3).then(|| EPOCH - random.below(120 * DAY) - 1_000);
     let end = random.one_in(4).then(|| EPOCH - random.below(1_000));
-    let windows = (random.below(6) - 2).max(1);
+    let windows = (random.below(6) - 2).max(0);
     pages_of(source, fills(start, end, windows), resume).expect("pages").into()
 }
 

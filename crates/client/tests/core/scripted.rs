@@ -11,7 +11,7 @@ use boardlot_client::{
     decode::{Page, PageSlice, Value},
     error::{Error, Result},
     http::{BaseUrl, Body, RequestPlan},
-    pages::{Listing, PagedCall, Pages, Source},
+    pages::{Listing, PagedCall, Pages, Source, Windows},
 };
 
 use crate::reading::Reader;
@@ -92,7 +92,7 @@ impl<S: Script + 'static> Source for Scripted<S> {
     }
 }
 
-/// Fills between these times, by so many windows.
+/// Fills between these times, by so many windows; by those that are chosen as pages come for 0.
 pub fn fills(start: Option<i64>, end: Option<i64>, windows: i64) -> PagedCall {
     let text = |text: &str| Argument::Text(text.to_owned());
     let mut arguments = vec![("acc_id", text("281756")), ("trd_market", text("HK"))];
@@ -100,6 +100,7 @@ pub fn fills(start: Option<i64>, end: Option<i64>, windows: i64) -> PagedCall {
         arguments.extend(bound.map(|bound| (name, Argument::Integer(bound.into()))));
     }
     let fills = endpoint("fills_history").expect("an endpoint");
+    let windows = if windows == 0 { Windows::Auto } else { Windows::Number(windows) };
     PagedCall::new(fills, &arguments, Some(windows)).expect("a listing")
 }
 

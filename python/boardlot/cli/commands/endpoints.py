@@ -12,7 +12,7 @@ import click
 from boardlot import Client, _endpoints
 from boardlot.cli.click_classes import Argument, DataCommand
 from boardlot.cli.files import UserPath
-from boardlot.cli.numbers import Whole, complete_markets
+from boardlot.cli.numbers import Whole, Windows, complete_markets
 from boardlot.cli.settings import RESUMABLE_FORMATS, Settings
 
 # The parameter of the option --page-size, for a method that calls it limit.
@@ -54,6 +54,7 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
 
         if checkpoint is not None:
             typed = _typed(endpoint, arguments)
+            choose_windows(settings, endpoint, arguments)
             run_resumable(settings, checkpoint, endpoint.method, arguments, typed)
             return
         check_out(settings)
@@ -61,6 +62,7 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
             arguments["limit"] = arguments.pop(PAGE_LIMIT)
         if arguments.get("request_type") is not None:
             arguments["request_type"] = request_number(**arguments)
+        choose_windows(settings, endpoint, arguments)
         # The service tells everybody its time: no credentials are sent for it.
         with settings.client(identified=endpoint.method != "server_time") as client:
             result = _result(client, endpoint, arguments)
@@ -80,6 +82,15 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
                 emit(settings, [{endpoint.method: time}])
 
     return call
+
+
+def choose_windows(
+    settings: Settings, endpoint: _endpoints.Endpoint, arguments: dict[str, Any]
+) -> None:
+    """Choose windows for a file that gets all rows. Rows on stdout come one page after another."""
+    is_whole = settings.out is not None and not settings.chooses_rows
+    if is_whole and "windows" in arguments and arguments["windows"] is None:
+        arguments["windows"] = "auto"
 
 
 def _result(client: Client, endpoint: _endpoints.Endpoint, arguments: dict[str, Any]) -> Any:
@@ -109,7 +120,7 @@ def _parameter(parameter: _endpoints.Parameter) -> click.Parameter:
             name, parameter.help, type=kind, metavar=name.upper(), shell_complete=complete
         )
     # The name of the value, not of its type: --start TIME, --limit N.
-    metavar = {"time": "TIME", "integer": "N"}.get(parameter.kind, "NAME")
+    metavar = {"time": "TIME", "integer": "N", "windows": "N"}.get(parameter.kind, "NAME")
     # The rows of a page: --limit is the number of rows that are written.
     options = ["--page-size", PAGE_LIMIT] if name == "limit" else [f"--{name.replace('_', '-')}"]
     return click.Option(options, type=kind, help=parameter.help, metavar=metavar)
@@ -162,6 +173,7 @@ def _option_value(name: str) -> str:
 TYPES: dict[str, Any] = {
     "time": parse_time,
     "integer": Whole(0),
+    "windows": Windows(0),
     "market": _market,
     "symbol": _symbol,
 }
