@@ -846,8 +846,6 @@ class Pages:
         /,
     ) -> Any:
         """The rows after a position as the frame of a method; and the position where they end. Awaited in `AsyncPager`."""
-    def begin(self) -> None:
-        """Requests the first page, for a later `after`."""
     def check_process(self) -> None:
         """Refuses a child of the process that made it."""
     def checkpoint(self, page: Page | None, row: int, /) -> str:

@@ -19,11 +19,7 @@ use crate::{
 use boardlot_client::{
     api::time_text,
     decode::{BatchBuilder, PageSlice},
-    os::{
-        callback_pool,
-        origin::{on_behalf_of, origin},
-        runtime::spawn_shared,
-    },
+    os::callback_pool,
     pages::{Limits, ListedPage, Pages as Core, Place},
 };
 
@@ -79,16 +75,6 @@ impl Pages {
         };
         let call = Call::new(next, Box::new(finish)).owned_by(self.owner(py));
         self.mode.run_shared(py, call)
-    }
-
-    /// Requests the first page, for a later `after`.
-    fn begin(&self, py: Python<'_>) -> PyResult<()> {
-        let core = self.core.clone();
-        let first = async move {
-            // An error is that of the call that asks for the page.
-            let _page = core.after(None).await;
-        };
-        spawn_shared(on_behalf_of(origin(), first)).or_raise(py)
     }
 
     /// Refuses a child of the process that made it.

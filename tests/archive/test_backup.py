@@ -104,7 +104,7 @@ def test_a_full_disk_leaves_no_backup_and_no_half_restored_archive(
     kept.backup(larger)
     restore(backup, file)
     with full_disk(100_000):
-        restore(larger, file, status=1)
+        restore(larger, file, status=3)
     assert len(kept.fills(*HK).all()) == 3
 
 
@@ -177,7 +177,7 @@ def test_what_is_no_backup_changes_nothing(wrong, kept, file, backup, book, capf
         backup.unlink()
         with closing(sqlite3.connect(backup)) as connection:
             connection.execute("create table mine (a)")
-    restore(file if wrong == "same" else backup, file, status=2 if wrong == "same" else 1)
+    restore(file if wrong == "same" else backup, file, status=2 if wrong == "same" else 3)
     assert "boardlot: " in capfd.readouterr().err
     assert kept.fills(*HK).all() == book.expected()
 
@@ -190,7 +190,7 @@ def test_a_file_of_something_else_is_not_restored_over(kept, backup, tmp_path, c
         connection.execute("create table mine (a)")
     for file, said in ((notes, "is not a SQLite file"), (other, "but not an archive")):
         before = file.read_bytes()
-        restore(backup, file, status=1)
+        restore(backup, file, status=3)
         assert said in capfd.readouterr().err and file.read_bytes() == before
 
 

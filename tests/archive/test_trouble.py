@@ -470,7 +470,7 @@ def test_the_command_says_each_reason_on_stderr(book, service, file, capfd):
     book.failures[fills_path()] *= 9
     lists = ["--fills", "281756:HK", "--fills", "99:HK", "--ipos", "hk", "--ipos", "us"]
     line = ["--base-url", service.base_url, "archive", "update", str(file), *lists]
-    assert main([*line, "--format", "jsonl"]) == 1
+    assert main([*line, "--format", "jsonl"]) == 3
     printed = capfd.readouterr()
     assert len(printed.out.splitlines()) == 4
     reasons = [one for one in printed.err.splitlines() if one.startswith("boardlot: ")]

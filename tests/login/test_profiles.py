@@ -181,7 +181,7 @@ def test_a_login_requests_nothing_if_its_profile_cannot_be_written(
     monkeypatch.setattr(bl, "login", lambda *login, **_: asked.append(login))
     with bl.Sandbox() as sandbox:
         line = ["--base-url", sandbox.base_url, "--profile", "live", "login"]
-        assert main([*line, "--store", str(tmp_path / "tokens")]) == 1
+        assert main([*line, "--store", str(tmp_path / "tokens")]) == 3
         assert not sandbox.requests
     said = capsys.readouterr().err
     assert "config.toml: " in said and " is not writable: " in said
@@ -203,7 +203,7 @@ def test_a_profile_that_cannot_be_written_after_all_leaves_a_login_that_can_be_u
     monkeypatch.setattr("getpass.getpass", lambda _: "a passphrase")
     with bl.Sandbox() as sandbox:
         store = ["--store", str(tmp_path / "tokens")]
-        assert main(["--base-url", sandbox.base_url, "--profile", "live", "login", *store]) == 1
+        assert main(["--base-url", sandbox.base_url, "--profile", "live", "login", *store]) == 3
         said = capsys.readouterr().err
         assert "the login was stored, but the profile live was not: " in said
         assert "nothing was sent" not in said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -27,8 +27,6 @@ from boardlot.pager import Pager
 # would take longer than its request. An update that is killed reads these pages again.
 FILLS = 1_000
 SECONDS = 1.0
-# The accounts whose fills are requested while those of another one are stored.
-ACCOUNTS_AHEAD = 16
 
 
 @dataclass(frozen=True)
@@ -79,11 +77,8 @@ def update(work: Update) -> UpdateReport:
             report.errors[name] = error
         report.lists[name] = counts
 
-    readers = [FillReader(work, series, clock) for series in work.fills]
-    for number, reader in enumerate(readers):
-        for later in readers[number + 1 : number + 1 + ACCOUNTS_AHEAD]:
-            later.begin()
-        series = reader.series
+    for series in work.fills:
+        reader = FillReader(work, series, clock)
         read(("fills", (series.account, series.market)), reader.update)
     for spec, key in work.lists:
         read((spec.name, key), partial(read_list, work, spec, key, clock))
@@ -119,15 +114,6 @@ def read_list(work: Update, spec: ListSpec, key: str, clock: ServiceClock, count
 
 
 @dataclass(frozen=True)
-class Begun:
-    """The fills of a range whose first page was requested."""
-
-    span: tuple[int, int]
-    position: str | None
-    pager: Pager[Any]
-
-
-@dataclass(frozen=True)
 class FillReader:
     """Reads the fills of an account in a market, part by part."""
 
@@ -136,22 +122,6 @@ class FillReader:
     clock: ServiceClock
     # The locks of the caller, besides that of the update.
     locks: tuple[Lock, ...] = ()
-    begun: list[Begun] = field(default_factory=list)
-
-    def begin(self) -> None:
-        """Request the first fills that `update` will read, if nothing else is stored until then."""
-        if self.begun or self.work.is_fresh(self.series.place, self.clock):
-            return
-        # Its errors are those of `update`.
-        with suppress(BoardlotError):
-            now = self.clock.reading()
-            state = FillStore(self.work.database, self.series).state()
-            span, position = next(self._spans(state, now, None)), None
-            if state.position is not None and state.run_start is not None:
-                span, position = (state.run_start, state.run_end or now), state.position
-            pager = self._pager(span, position)
-            self.begun.append(Begun(span, position, pager))
-            pager._shared.pages.begin()
 
     def update(self, counts: Counts) -> bool:
         """Read and store what is new; `False` if that was not due."""
@@ -239,13 +209,6 @@ class FillReader:
             if at < start:
                 yield at - (at in ends), start + 1
 
-    def _pager(self, span: tuple[int, int], position: str | None) -> Pager[Any]:
-        start, end = span
-        # Not as numbers, which the client takes for times since 1990 only.
-        times = {"start": time_of(start), "end": time_of(end)}
-        arguments = [*self.series.arguments, *times.items()]
-        return Pager(self.work.client._pages("fills_history", arguments, "auto", position))
-
     def _read_span(
         self,
         store: FillStore,
@@ -261,11 +224,12 @@ class FillReader:
             position: Where an interrupted read of the same range continues.
         """
         start, end = span
-        begun = self.begun.pop() if self.begun else None
-        if begun is not None and (begun.span, begun.position) == (span, position):
-            pager = begun.pager
-        else:
-            pager = self._pager(span, position)
+        # Not as numbers, which the client takes for times since 1990 only.
+        times = {"start": time_of(start), "end": time_of(end)}
+        arguments = [*self.series.arguments, *times.items()]
+        pager: Pager[Any] = Pager(
+            self.work.client._pages("fills_history", arguments, None, position)
+        )
         if position is None:
             store.begin(start, end)
         else:
