@@ -287,7 +287,8 @@ weights: ## What each part of the extension module weighs, into benches/weights.
 wheel: $(BIN)/.maturin notices ## The wheel that users install, into dist/.
 	rm -f dist/*.whl
 	pgo=$$(tools/profile-option); \
-	$(BIN)/maturin build --locked --release --interpreter $(BIN)/python $$pgo --out dist
+	$(BIN)/python tools/index_page.py \
+		$(BIN)/maturin build --locked --release --interpreter $(BIN)/python $$pgo --out dist
 	$(BIN)/python tools/recompress.py dist/*.whl
 
 wheel-test: wheel $(BIN)/.built ## That wheel with every extra and on every CPython: minutes.
