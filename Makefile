@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-rust test-python test-long durations delivery \
 	archive-histories exits free-threaded-test asan coverage mutants faults soak check check-quick check-engines format msrv \
-	api-check audit docs package-docs recipes notebooks generate pictures stubs lock simulate \
+	api-check audit bounds docs package-docs recipes notebooks generate pictures stubs lock simulate \
 	notices test-engines test-celery openapi-judges \
 	fuzz bench bench-quick bench-free-threaded bench-bare-loop bench-inner instructions weights wheel \
 	wheel-test clean system-packages
@@ -287,20 +287,25 @@ weights: ## What each part of the extension module weighs, into benches/weights.
 wheel: $(BIN)/.maturin notices ## The wheel that users install, into dist/.
 	rm -f dist/*.whl
 	pgo=$$(tools/profile-option); \
-	$(BIN)/maturin build --locked --release --interpreter $(BIN)/python $$pgo --out dist
+	$(BIN)/python tools/index_page.py \
+		$(BIN)/maturin build --locked --release --interpreter $(BIN)/python $$pgo --out dist
 	$(BIN)/python tools/recompress.py dist/*.whl
 
 wheel-test: wheel $(BIN)/.built ## That wheel with every extra and on every CPython: minutes.
 	BOARDLOT_TEST_WHEEL=$$(ls dist/*.whl) $(BIN)/pytest -m "slow or not slow" tests/packaging
 
+bounds: wheel $(BIN)/.built ## That wheel with the oldest packages that each extra allows.
+	BOARDLOT_TEST_WHEEL=$$(ls dist/*.whl) $(BIN)/pytest -m slow tests/packaging/test_wheel.py -k "oldest or hint"
+
 # Versions and hashes of all Python tools, from pyproject.toml; no tool is updated by itself.
-LOCK := uv pip compile pyproject.toml --quiet --universal --generate-hashes --no-header --no-annotate \
+LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-package boardlot --no-emit-package pip
 EXTRAS := arrow calendar cli dask interactive mcp notebook otel pandas polars postgres progress
 
-lock: ## Updates requirements/*.txt; needs uv.
+lock: $(BIN)/.tools ## Updates requirements/*.txt.
 	$(LOCK) --upgrade --python-version 3.10 $(EXTRAS:%=--extra %) --group tools -o requirements/dev.txt
 	$(LOCK) --upgrade --python-version 3.10 -c requirements/dev.txt --extra cli --group build -o requirements/demo.txt
+	$(LOCK) --upgrade --python-version 3.10 -c requirements/dev.txt --group uv -o requirements/uv.txt
 	$(LOCK) --upgrade --python-version 3.11 -c requirements/dev.txt --group docs -o requirements/docs.txt
 	$(LOCK) --upgrade --python-version 3.11 -c requirements/dev.txt --extra dask --extra polars --extra ray --extra spark --group engines -o requirements/engines.txt
 	$(LOCK) --upgrade --python-version 3.11 -c requirements/dev.txt --group openapi -o requirements/openapi.txt

@@ -76,12 +76,16 @@ def wrong_inside(wheel: Path, version: str) -> Iterator[str]:
         with zipfile.ZipFile(wheel) as archive:
             names = set(archive.namelist())
             lines = archive.read(f"{info}/WHEEL").decode().splitlines()
+            metadata = archive.read(f"{info}/METADATA").decode()
     except (zipfile.BadZipFile, KeyError) as error:
         yield f"not a wheel of this version: {error}"
         return
     tags = {line.removeprefix("Tag: ") for line in lines if line.startswith("Tag: ")}
     if tags != tags_of(wheel.name):
         yield f"is tagged {', '.join(sorted(tags))}"
+    # The builders replace it by the page of tools/index_page.py.
+    if (ROOT / "README.md").read_text(encoding="utf-8").strip() in metadata:
+        yield "describes boardlot by README.md as it stands"
     for name in HELD:
         if f"{info}/{name}" not in names:
             yield f"has no {name}"

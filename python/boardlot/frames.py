@@ -33,7 +33,7 @@ class ArrowSource(Protocol):
 def to_pandas(
     records: ArrowSource, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
 ) -> pandas.DataFrame:
-    """Records as a pandas DataFrame (pandas 2 or newer, with pyarrow).
+    """Records as a pandas DataFrame (pandas 2.2 or newer, with pyarrow).
 
     Columns, by the kind of their field:
 
@@ -97,7 +97,7 @@ def to_polars(
 def to_arrow(
     records: ArrowSource, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
 ) -> pyarrow.Table:
-    """Records as a pyarrow Table (pyarrow 14 or newer).
+    """Records as a pyarrow Table (pyarrow 15 or newer).
 
     Text becomes `string`, integers `int64`, numbers `double`, flags `bool`, dates `date32`,
     timestamps `timestamp[s|ms|us, tz=UTC]` of the field's own unit, objects `struct`. The fields

@@ -37,7 +37,7 @@ def test_the_release_checklist_names_every_file_with_a_placeholder():
     named = {name for name in re.findall(r"`([^`]+)`", page) if (ROOT / name).is_file()}
     # Once the publisher has filled them in, none is left but the hash in the recipe.
     assert set(found) in (
-        named - {"SECURITY.md", "tools/placeholders.py"},
+        named - {"SECURITY.md", "tools/index_page.py", "tools/placeholders.py"},
         {"tools/conda/recipe.yaml"},
         set(),
     )
@@ -70,10 +70,11 @@ ABI3 = "boardlot-1.2.3-cp310-abi3-manylinux_2_28_x86_64.whl"
 ABI3T = "boardlot-1.2.3-cp315-abi3.abi3t-win_arm64.whl"
 
 
-def pack(path, tags, held=release_files.HELD):
+def pack(path, tags, held=release_files.HELD, description="The index page.\n"):
     lines = ["Wheel-Version: 1.0", *(f"Tag: {tag}" for tag in sorted(tags))]
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("boardlot-1.2.3.dist-info/WHEEL", "\n".join(lines) + "\n")
+        archive.writestr("boardlot-1.2.3.dist-info/METADATA", f"Name: boardlot\n\n{description}")
         for name in held:
             archive.writestr(f"boardlot-1.2.3.dist-info/{name}", "")
 
@@ -123,6 +124,11 @@ def test_what_is_in_a_wheel_agrees_with_its_name(dist):
     assert wrong(dist) == [f"{ABI3}: is tagged cp38-abi3-manylinux_2_28_x86_64"]
     (dist / ABI3).write_bytes(b"")
     assert [problem.split(": ")[1] for problem in wrong(dist)] == ["not a wheel of this version"]
+
+
+def test_a_wheel_that_the_readme_describes_instead_of_the_index_page_is_rejected(dist):
+    pack(dist / ABI3, release_files.tags_of(ABI3), description=read("README.md"))
+    assert wrong(dist) == [f"{ABI3}: describes boardlot by README.md as it stands"]
 
 
 def test_a_wheel_without_its_notices_or_of_another_size_is_rejected(dist):

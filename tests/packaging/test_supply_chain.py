@@ -61,6 +61,12 @@ def test_nothing_is_installed_or_built_without_hashes():
     commands = []
     for file in (*WORKFLOWS, *BUILDERS):
         text = file.read_text().replace("\\\n", "")
+        if file.name == "ci.yml":
+            # What contributors with uv do, of which nothing is published or kept.
+            text, found = re.subn(
+                r"^  #[^\n]+\n  uv:\n.+?(?=^  [#\w])", "", text, flags=re.M | re.S
+            )
+            assert found == 1
         commands += re.findall(r"\bpip (?:install|wheel)\b.*", text)
         assert not re.search(r"\b(?:uvx?|pipx|easy_install) |maturin-action", text), file
     assert len(commands) > 6
@@ -97,8 +103,31 @@ def test_every_lock_file_is_kept_up_to_date():
     folders = {f"/{Path(name).parent}".removesuffix(".") for name in tracked("*Cargo.lock")}
     (known,) = re.findall(r"package-ecosystem: cargo\n +directories: \[(.+)\]", settings)
     assert set(known.split(", ")) == folders
-    for ecosystem, folder in [("uv", "/"), ("github-actions", "/"), ("docker", "/.github/images")]:
+    others = {
+        "uv": "/",
+        "github-actions": "/",
+        "docker": "/.github/images",
+        "rust-toolchain": "/.github",
+    }
+    for ecosystem, folder in others.items():
         assert f"package-ecosystem: {ecosystem}\n    directory: {folder}\n" in settings
+
+
+def test_no_file_of_requirements_is_larger_than_dependabot_reads():
+    sizes = {path.name: path.stat().st_size for path in (ROOT / "requirements").iterdir()}
+    assert "dev.txt" in sizes and {name for name in sizes if sizes[name] > 500_000} == set()
+
+
+def test_a_release_is_compiled_by_one_rust_whose_version_has_one_place():
+    said = subprocess.run([ROOT / "tools/release-rust"], capture_output=True, text=True, check=True)
+    version = said.stdout.strip()
+    assert re.fullmatch(r"1\.\d+\.\d+", version)
+    files = tracked(".github", "tools", "Makefile", "rust-toolchain.toml")
+    places = [name for name in files if version in (ROOT / name).read_text(errors="replace")]
+    assert places == [".github/rust-toolchain.toml"]
+    workflow = (ROOT / ".github/workflows/release.yml").read_text()
+    jobs = re.findall(r'tools/install-rust "|rustup toolchain install ', workflow)
+    assert workflow.count("RUST=$(tools/release-rust)") == len(jobs) == 4
 
 
 def test_only_jobs_that_publish_may_write_and_only_after_all_tests():

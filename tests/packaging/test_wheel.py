@@ -8,6 +8,8 @@ short form puts the compiled package of this environment into an empty one.
 import email
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,10 +23,11 @@ import notices
 import pytest
 import release_files
 
-from .installed import EXTRAS
+from .installed import EXTRAS, MISSING
 from .interpreters import OLDEST, VERSIONS, interpreter
 
 ROOT = Path(__file__).parents[2]
+PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 GIVEN = os.environ.get("BOARDLOT_TEST_WHEEL")
 
 
@@ -67,8 +70,10 @@ def empty_environment(python, folder):
 
 
 def succeeds(*command):
-    # Nothing of the checkout may be imported instead of what was installed.
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    # Nothing of the checkout may be imported instead of what was installed, and the index does not
+    # have a certificate of the tests.
+    without = ("PYTHONPATH", "SSL_CERT_FILE")
+    environment = {key: value for key, value in os.environ.items() if key not in without}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd="/")
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -97,10 +102,7 @@ def test_the_wheel_alone_brings_nothing_and_each_extra_works_on_every_cpython(
     wheel, version, extra, tmp_path
 ):
     """Makes an empty environment, installs the wheel there and runs `installed.py`."""
-    python = interpreter(version)
-    if python is None:
-        pytest.skip(f"CPython {version} is not on this machine")
-    inside = empty_environment(python, tmp_path)
+    inside = environment_of(version, tmp_path)
     what = f"{wheel}[{extra}]" if extra else str(wheel)
     # Compiling all that an extra brings takes longer than installing it.
     quiet = ["--quiet", "--disable-pip-version-check", "--no-compile", "--only-binary", ":all:"]
@@ -110,6 +112,62 @@ def test_the_wheel_alone_brings_nothing_and_each_extra_works_on_every_cpython(
     if extra is None:
         frozen = json.loads(succeeds(*pip, "list", "--format", "json"))
         assert [each["name"] for each in frozen] == ["boardlot"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", EXTRAS)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_extra_works_with_the_oldest_packages_that_it_allows(wheel, version, extra, tmp_path):
+    """Each package that the extra names, in the oldest version that is there for this CPython."""
+    inside = environment_of(version, tmp_path)
+    succeeds(
+        *uv(inside), *OLDEST_DIRECT, "--requirements", ROOT / "pyproject.toml", "--extra", extra
+    )
+    succeeds(*uv(inside), "--no-deps", wheel)
+    succeeds(inside, Path(__file__).with_name("installed.py"), extra)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_command_that_a_hint_names_replaces_a_package_that_is_too_old(wheel, version, tmp_path):
+    inside = environment_of(version, tmp_path)
+    succeeds(*uv(inside), "--only-binary", ":all:", wheel, "polars==1.3.0")
+    hint = "try:\n import boardlot.polars\nexcept ImportError as error:\n print(error)"
+    _, _, command = succeeds(inside, "-c", hint).strip().rpartition(": pip ")
+    assert command == "install -U 'boardlot[polars]'"
+    # The wheel stands for the release that pip would find by its name.
+    arguments = shlex.split(command.replace("boardlot", str(wheel)))
+    succeeds(sys.executable, "-m", "pip", "--python", inside, *arguments)
+    succeeds(inside, "-c", "import boardlot.polars")
+
+
+def environment_of(version, folder):
+    """The interpreter of an empty environment with that version of CPython."""
+    python = interpreter(version)
+    if python is None:
+        pytest.skip(f"CPython {version} is not on this machine")
+    return empty_environment(python, folder)
+
+
+# pip has no such option.
+OLDEST_DIRECT = ("--resolution", "lowest-direct", "--only-binary", ":all:")
+
+
+def uv(inside):
+    """The command that installs into the environment of an interpreter."""
+    command = shutil.which("uv", path=Path(sys.executable).parent) or shutil.which("uv")
+    if command is None:
+        pytest.skip("uv is not installed")
+    # Those of the system are the ones by which pip checks, too.
+    return command, "--system-certs", "pip", "install", "--quiet", "--python", inside
+
+
+@pytest.mark.parametrize("hint", [hint for hint in MISSING.values() if " or newer: " in hint])
+def test_a_hint_names_the_oldest_version_that_its_extra_allows(hint):
+    """Else pip would be content with a version that is too old."""
+    needed, extra = re.search(r"needs \w+ ([\d.]+) or newer: .*\[(\w+)\]'$", hint).groups()
+    (packages,) = re.findall(rf"^{extra} = \[(.+)\]$", PYPROJECT, re.M)
+    assert re.match(rf'"[\w\[\]]+>={re.escape(needed)}"', packages)
 
 
 def test_the_extras_tried_are_those_that_the_wheel_names(held):
