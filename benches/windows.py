@@ -56,7 +56,7 @@ def times_of(spread: int, count: int) -> list[int]:
 
 
 class Ranged(server.Connected):
-    """Answers after `latency` seconds, as the service document says."""
+    """Responds after `latency` seconds, as the service document says."""
 
     lists: ClassVar[dict[bytes, tuple[list[int], list[bytes]]]] = {}
     requests: ClassVar[int] = 0

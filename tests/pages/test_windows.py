@@ -114,11 +114,11 @@ def test_an_iteration_in_windows_resumes_by_one_cursor_and_the_other_way_round()
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_service_that_throttles_loses_no_row(mode):
-    answered = []
+    responded = []
 
     def service(received):
-        answered.append(received)
-        if len(answered) % 4 == 0:
+        responded.append(received)
+        if len(responded) % 4 == 0:
             return response({}, status=429, headers={"Retry-After": "0"})
         return fills_service(received)
 

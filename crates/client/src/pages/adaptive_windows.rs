@@ -18,12 +18,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use futures_util::FutureExt;
+use futures_util::{FutureExt, future::BoxFuture};
 use tokio::sync::Notify;
 
 use super::{
     list::List,
-    listed_page::ListedPage,
+    listed_page::{ListedPage, Windowed},
     part::FetchedPage,
     window_plan::{Above, Decision, Kind, PlannedWindow, Sample, times_of},
 };
@@ -224,6 +224,12 @@ impl AdaptiveWindows {
                 Taken::Nothing => changed.await,
             }
         }
+    }
+}
+
+impl Windowed for AdaptiveWindows {
+    fn following(self: Arc<Self>) -> BoxFuture<'static, Result<Option<Arc<ListedPage>>>> {
+        self.next().boxed()
     }
 }
 

@@ -1,13 +1,11 @@
 //! A page of a list, and the link to the page that follows it.
 
-use std::sync::Arc;
+use std::{fmt::Debug, sync::Arc};
 
-use futures_util::FutureExt;
+use futures_util::{FutureExt, future::BoxFuture};
 
 use super::{
-    Position,
-    adaptive_windows::AdaptiveWindows,
-    checkpoint,
+    Position, checkpoint,
     link::{Link, Request},
     list::List,
     part::FetchedPage,
@@ -28,7 +26,13 @@ pub struct ListedPage {
     failures: Arc<[Failure]>,
     next: Link<Option<Arc<ListedPage>>>,
     /// The windows that it is of, which know the page that follows, if they were chosen as pages came.
-    windows: Option<Arc<AdaptiveWindows>>,
+    windows: Option<Arc<dyn Windowed>>,
+}
+
+/// The windows of a list whose pages come from several of them.
+pub(super) trait Windowed: Debug + Send + Sync {
+    /// The page after the last one that was returned; none at the end of the list.
+    fn following(self: Arc<Self>) -> BoxFuture<'static, Result<Option<Arc<ListedPage>>>>;
 }
 
 /// A key that failed.
@@ -107,7 +111,7 @@ impl ListedPage {
     pub(super) fn of_windows(
         list: Arc<List>,
         fetched: FetchedPage,
-        windows: Arc<AdaptiveWindows>,
+        windows: Arc<dyn Windowed>,
     ) -> Arc<Self> {
         let (failures, next) = (Arc::default(), Link::default());
         Arc::new(ListedPage { list, index: 0, fetched, failures, next, windows: Some(windows) })
@@ -217,7 +221,7 @@ impl ListedPage {
     fn request_next(&self) -> Arc<Request<Option<Arc<ListedPage>>>> {
         self.next.begin(|| {
             if let Some(windows) = self.windows.clone() {
-                return windows.next().boxed();
+                return windows.following();
             }
             let (list, index, failures) = (self.list.clone(), self.index, self.failures.clone());
             let Some(after) = self.fetched.after.clone() else {
