@@ -23,6 +23,7 @@ def imported_by_the_core() -> None:
     import boardlot._headers
     import boardlot._support.awaiting
     import boardlot._support.clients
+    import boardlot._support.coroutines
     import boardlot._support.credentials
     import boardlot._support.limit_database
     import boardlot._support.nearest
