@@ -145,6 +145,7 @@ def _watch(interrupts: list[BaseException]) -> Generator[int, None, None]:
 
 HINTS = {
     "not authorized": "A query can read, but nothing else.",
+    "cannot modify": "A query can read, but nothing else.",
     "no such table": "`select name from sqlite_master where type = 'view'` lists the views.",
     "no such column": "`select * from VIEW limit 1` shows the columns of a view.",
 }
