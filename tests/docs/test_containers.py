@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import boardlot as bl
+import click
 import pytest
 
 from ..support.command_line import ACCOUNT
@@ -56,7 +57,7 @@ class Container:
         (folder / "config" / "boardlot" / "config.toml").write_text(config)
         program = folder / "bin" / "boardlot"
         # In the place of the image's `pip install`.
-        paths = [Path(bl.__file__).parents[1], *map(Path, sys.path[-1:])]
+        paths = [Path(module.__file__).parents[1] for module in (bl, click)]
         program.write_text(
             f"#!{PYTHON}\nimport sys\nsys.path[1:1] = {list(map(str, paths))}\n"
             "from boardlot.cli import main\nsys.exit(main())\n"

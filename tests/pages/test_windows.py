@@ -3,7 +3,6 @@
 `test_clock_and_ranges.py` and `crates/client/tests/core/` have the stream of them: every fill once.
 """
 
-import threading
 from urllib.parse import parse_qsl
 
 import boardlot as bl
@@ -127,25 +126,3 @@ def test_a_service_that_throttles_loses_no_row(mode):
 
     rows = run(mode, service, use, max_retries=1)
     assert [row["deal_id"] for row in rows] == IDS
-
-
-def test_an_archive_reads_several_accounts_side_by_side(tmp_path):
-    accounts = [str(account) for account in range(1, 11)]
-    reached = set()
-    all_have_come = threading.Event()
-
-    def service(received):
-        account = received.path.split("/")[-2]
-        if "fills_history" in received.path:
-            reached.add(account)
-            if len(reached) == len(accounts):
-                all_have_come.set()
-            # No account is stored before the others have been asked for.
-            all_have_come.wait(60)  # time: it ends a test that hangs
-            return fills_service(received)
-        return response({"server_time_ms": str(END // 1_000 + 1)})
-
-    with StandInService(service) as server, bl.Archive(tmp_path / "fills.db") as archive:
-        pairs = [(account, "HK") for account in accounts]
-        archive.update(client_of(server), fills=pairs, start=START)
-        assert [len(archive.fills(*pair)) for pair in pairs] == [2_000] * 10
