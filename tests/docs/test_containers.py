@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import boardlot as bl
 import click
@@ -98,9 +99,10 @@ class Container:
 
 
 @pytest.fixture(scope="module")
-def container(tmp_path_factory):
-    with bl.Sandbox(seed=7, fills=60) as sandbox:
-        made = Container(tmp_path_factory.mktemp("container"), sandbox)
+def container():
+    # Not one of pytest's folders: those are closed to other users again when another run begins.
+    with bl.Sandbox(seed=7, fills=60) as sandbox, TemporaryDirectory() as folder:
+        made = Container(Path(folder), sandbox)
         status, _, err = made.run("--version")
         if "No module named" in err or "Permission denied" in err:
             pytest.skip(f"the packages of this environment are not the other user's: {err[-200:]}")
