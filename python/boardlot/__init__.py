@@ -63,9 +63,9 @@ from ._core import (
     register_client,
     signature_payload,
 )
+from ._records import *  # noqa: F403
 
 # Here, since a first `await` may come when no file can be opened any more.
-from ._records import *  # noqa: F403
 from ._support import awaiting as _awaiting  # noqa: F401
 from ._support.openapi import openapi
 from .errors import *  # noqa: F403
