@@ -36,10 +36,7 @@ class Noted(server.Connected):
     latency = 0.0
 
     def data_received(self, received: bytes) -> None:
-        self.unread += received
-        while (end := self.unread.find(b"\r\n\r\n")) >= 0:
-            target = self.unread[:end].split(b" ", 2)[1]
-            self.unread = self.unread[end + 4 :]
+        for target in self.targets(received):
             at = time.perf_counter_ns()
             if self.latency:
                 self.loop.call_later(self.latency, self.respond, target, at)

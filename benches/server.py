@@ -93,6 +93,11 @@ class Connected(asyncio.Protocol):
         self.transport = transport
 
     def data_received(self, received: bytes) -> None:
+        for target in self.targets(received):
+            self.transport.write(self.pages.response(target))
+
+    def targets(self, received: bytes) -> Iterator[bytes]:
+        """The path and query of each request that is complete."""
         self.unread += received
         while (end := self.unread.find(b"\r\n\r\n")) >= 0:
             head = self.unread[:end]
@@ -101,7 +106,7 @@ class Connected(asyncio.Protocol):
             if len(self.unread) < after:
                 return
             self.unread = self.unread[after:]
-            self.transport.write(self.pages.response(head.split(b" ", 2)[1]))
+            yield head.split(b" ", 2)[1]
 
 
 def serve(ready: Connection) -> None:
