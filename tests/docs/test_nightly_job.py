@@ -59,17 +59,18 @@ class Machine:
         (config / "passphrase").touch(mode=0o600)
         (config / "passphrase").write_text("of a test\n")
         self.store = bl.EncryptedFileStore(config / "tokens", "of a test")
-        self.client_id = None
         self.log_in()
-        (config / "config.toml").touch(mode=0o600)
-        (config / "config.toml").write_text(
-            f'[profiles.nightly]\nbase_url = "{sandbox.base_url}"\n'
-            f'auth = {{ kind = "oauth", client_id = "{self.client_id}", '
-            'store = "tokens", passphrase_file = "passphrase" }\n'
-        )
 
     def log_in(self):
-        self.client_id = demo_login(self.sandbox, self.store, client_id=self.client_id).client_id
+        """A login, and the profile that names its client."""
+        client_id = demo_login(self.sandbox, self.store).client_id
+        config = self.home / ".config" / "boardlot" / "config.toml"
+        config.touch(mode=0o600)
+        config.write_text(
+            f'[profiles.nightly]\nbase_url = "{self.sandbox.base_url}"\n'
+            f'auth = {{ kind = "oauth", client_id = "{client_id}", '
+            'store = "tokens", passphrase_file = "passphrase" }\n'
+        )
 
     def start(self, command):
         """As cron does: in the home, by sh, with no terminal."""

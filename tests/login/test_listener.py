@@ -8,6 +8,7 @@ import time
 import boardlot as bl
 import pytest
 
+from ..support.addresses import held_port
 from ..support.callbacks import call, closed, listener_address, send_raw, visit
 from ..support.clients import client_of
 from ..support.interrupts import interrupted
@@ -142,3 +143,16 @@ def test_security_05_a_request_has_at_most_8_kib(server):
     # Cookies of other ports come along, and are not too many.
     finished = call(flow, query=callback_query(server, flow), headers=["Cookie: a=" + "x" * 6000])
     assert finished.status == 200 and login.result(90).scopes
+
+
+def test_a_client_that_is_given_says_that_its_port_is_taken(server):
+    """Another program may open any port; the service matches the client's redirect URI exactly."""
+    store = bl.MemoryStore()
+    with held_port() as port:
+        flow = begin(server, store, redirect_port=port)
+        client_id = finish_for_real(server, flow, waiting(flow)).client_id
+        with socket.create_server(("127.0.0.1", port)):
+            with pytest.raises(bl.ConfigError, match=f"port {port} .* is already in use; try"):
+                begin(server, store, client_id=client_id)
+            # Without a client_id, another client is registered.
+            assert listener_address(begin(server, store))[0] != port

@@ -18,24 +18,25 @@ pub async fn client(
     options: &Options,
 ) -> Result<(TcpListener, Registration)> {
     let stored = stored_client(transport, options).await?;
-    if let Some(stored) = stored
-        && let Ok(socket) = bind(stored.redirect_port).await
-    {
-        return Ok((socket, stored));
-    }
     let unusable = |error: std::io::Error| {
         let port = options.redirect_port;
-        Error::config(match error.kind() {
-            std::io::ErrorKind::AddrInUse => {
-                format!(
-                    "redirect_port {port} is already in use; choose another, or 0 for a free one"
-                )
-            }
-            _ => format!(
-                "redirect_port {port} cannot be opened: {error}; choose another, or 0 for a free one"
-            ),
-        })
+        let advice = "choose another, or 0 for a free one";
+        Error::config(format!("redirect_port {port} {}; {advice}", reason(&error)))
     };
+    if let Some(stored) = stored {
+        match bind(stored.redirect_port).await {
+            Ok(socket) => return Ok((socket, stored)),
+            Err(error) if options.client_id.is_some() => {
+                return Err(Error::config(format!(
+                    "port {} of the redirect URI that client_id is registered with {}; try again \
+                     later, or log in without client_id, which registers another client",
+                    stored.redirect_port,
+                    reason(&error),
+                )));
+            }
+            Err(_) => {}
+        }
+    }
     if let Some(client_id) = &options.client_id {
         if options.redirect_port == 0 {
             return Err(Error::config(
@@ -93,6 +94,14 @@ pub async fn register(
         redirect_uris: client.redirect_uris.or_else(|| Some(redirect_uris.to_vec())),
         ..client
     })
+}
+
+/// Why a port cannot be opened.
+fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::AddrInUse => "is already in use".to_owned(),
+        _ => format!("cannot be opened: {error}"),
+    }
 }
 
 async fn bind(port: u16) -> std::io::Result<TcpListener> {
