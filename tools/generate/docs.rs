@@ -87,53 +87,7 @@ pub fn command_line() -> String {
     let examples = METHODS.iter().filter_map(|method| method.command_lines.first());
     let lines = examples.map(|line| format!("{line}\n")).collect::<String>();
     let page = include_str!("../../docs/command-line.md");
-    let page = replaced(page, "## Data\n\n```sh\n", &lines, "boardlot --profile live request");
-    replaced(&page, "| `--format` | |\n|---|---|\n", &formats(), "")
-}
-
-/// A row for each format in `settings.py`: in its table, a comment describes the one below it.
-fn formats() -> String {
-    let source = include_str!("../../python/boardlot/cli/settings.py");
-    let (_, table) = source.split_once("\nFORMATS = {\n").unwrap_or_default();
-    let lines: Vec<&str> = table.lines().take_while(|line| *line != "}").map(str::trim).collect();
-    let row = |pair: &[&str]| match pair {
-        [doc, row] => format!(
-            "| `{}` | {} |\n",
-            row.split('"').nth(1).unwrap_or_default(),
-            doc.trim_start_matches("# ")
-        ),
-        _ => String::new(),
-    };
-    lines.chunks(2).map(row).collect()
-}
-
-/// The token stores with the first paragraph of their docstrings, in the order of the stub.
-fn token_stores() -> Vec<(&'static str, String)> {
-    let classes = include_str!("../../python/boardlot/_core.pyi").split("\nclass ");
-    let store = |class: &'static str| {
-        let doc = class.split("\"\"\"").nth(1).unwrap_or_default();
-        let paragraph = doc.split("\n\n").next().unwrap_or_default();
-        let words: Vec<&str> = paragraph.split_whitespace().collect();
-        (class.split('(').next().unwrap_or_default(), words.join(" "))
-    };
-    classes.filter(|class| class.contains("(TokenStoreBase):")).map(store).collect()
-}
-
-/// `docs/login.md`, with a row for each token store.
-pub fn login() -> String {
-    let rows = token_stores().into_iter().map(|(name, doc)| format!("| `{name}` | {doc} |\n"));
-    let page = include_str!("../../docs/login.md");
-    replaced(page, "| Store | |\n|---|---|\n", &rows.collect::<String>(), "")
-}
-
-/// `docs/api/stores.md`, with a section for each token store.
-pub fn stores() -> String {
-    let page = include_str!("../../docs/api/stores.md");
-    let head = page.split("::: ").next().unwrap_or_default();
-    let names =
-        std::iter::once("TokenStore").chain(token_stores().into_iter().map(|(name, _)| name));
-    let sections = names.map(|name| format!("::: boardlot.{name}\n"));
-    head.to_owned() + &sections.collect::<Vec<_>>().join("\n")
+    replaced(page, "## Data\n\n```sh\n", &lines, "boardlot --profile live request")
 }
 
 /// A page with other lines after this head, up to a line that begins with `end` or is empty.

@@ -1,7 +1,6 @@
 //! Writes what is derived from the tables of endpoints and of their methods: the Python classes with their signatures
 //! and docstrings, the table of commands, the hints of the exception classes, the TypedDicts and enums,
-//! and in the docs the page of endpoints and the lists of methods, commands, records, formats and token
-//! stores.
+//! and in the docs the page of endpoints and the lists of methods, commands and records.
 //!
 //! `make generate` runs it; a test fails if a file is stale.
 
@@ -30,10 +29,8 @@ pub fn files() -> Vec<(&'static str, String)> {
         ("python/boardlot/_hints.py", python_hints::text()),
         ("python/boardlot/_records.py", python_records::text()),
         ("docs/api/records.md", python_records::page()),
-        ("docs/api/stores.md", docs::stores()),
         ("docs/command-line.md", docs::command_line()),
         ("docs/endpoints.md", docs::text()),
-        ("docs/login.md", docs::login()),
         ("docs/openapi.json", openapi::text()),
         ("docs/openapi.md", openapi_page::text()),
         ("docs/responses.md", docs::responses()),

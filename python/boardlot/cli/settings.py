@@ -33,6 +33,8 @@ from boardlot.cli.statuses import reading_files
 class Format(NamedTuple):
     """A format of data."""
 
+    # As the docs describe it.
+    summary: str
     extension: str
     # Its class in `boardlot.cli.output`.
     writer: str
@@ -44,18 +46,26 @@ class Format(NamedTuple):
         return resolve_name(f"boardlot.cli.output.{self.writer}")(*arguments, **named)
 
 
-# Each format below a line that describes it, of which `make generate` makes the table of the docs.
 FORMATS = {
-    # for reading, not for data: as wide as the terminal; in a pipe nothing is truncated
-    "table": Format(".txt", "formats:Table"),
-    # an array of the service's own values, one row per line; numbers exactly as sent
-    "json": Format(".json", "formats:Json"),
-    # one object per line, with the same values
-    "jsonl": Format(".jsonl", "formats:JsonLines", resumable=True),
-    # the service's own values; null is empty
-    "csv": Format(".csv", "formats:Csv", resumable=True),
-    # typed columns: UTC timestamps, dates, floats (`pip install 'boardlot[arrow]'`)
-    "parquet": Format(".parquet", "parquet:Parquet"),
+    "table": Format(
+        "for reading, not for data: as wide as the terminal; in a pipe nothing is truncated",
+        ".txt",
+        "formats:Table",
+    ),
+    "json": Format(
+        "an array of the service's own values, one row per line; numbers exactly as sent",
+        ".json",
+        "formats:Json",
+    ),
+    "jsonl": Format(
+        "one object per line, with the same values", ".jsonl", "formats:JsonLines", resumable=True
+    ),
+    "csv": Format("the service's own values; null is empty", ".csv", "formats:Csv", resumable=True),
+    "parquet": Format(
+        "typed columns: UTC timestamps, dates, floats (`pip install 'boardlot[arrow]'`)",
+        ".parquet",
+        "parquet:Parquet",
+    ),
 }
 RESUMABLE_FORMATS = sorted(name for name, row in FORMATS.items() if row.resumable)
 STDOUT = Path("-")
