@@ -3,7 +3,7 @@ where a token has expired and a page fails.
 """
 
 import ast
-from collections import deque
+from collections import Counter
 from contextlib import closing
 from datetime import datetime
 from decimal import Decimal
@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 import boardlot as bl
 import nbformat
+import numpy
 import pytest
 from run_notebooks import NOTEBOOKS
 
@@ -209,37 +210,47 @@ def test_notebooks_sum_up_completed_fills(sandbox):
     assert exposure["bought"].to_dict() == {"HK.00005": 10, "HK.00700": 260}
 
 
+def shares(fills):
+    """For each share by itself, the time of its fill, and its price in ten-thousandths."""
+    counts = [int(fill["qty"]) for fill in fills]
+    prices = [int(Decimal(fill["price"]) * 10_000) for fill in fills]
+    times = [fill["create_time"] for fill in fills]
+    return numpy.repeat(times, counts), numpy.repeat(prices, counts)
+
+
 def test_profit_and_loss_over_two_years_is_that_of_a_computation_of_its_own():
-    """Each share by itself: the oldest one is closed first."""
+    """The oldest share is closed first: the nth that is bought and the nth that is sold are a pair,
+    whose gain is of the later month."""
     names, _ = values("8-profit-and-loss", "sums =")
-    profit, kinds = {}, {}
+    profit, shorts = Counter(), set()
     for market, zone in (("HK", "Asia/Hong_Kong"), ("US", "America/New_York")):
         fills = names["client"].fills_history(
             ACCOUNT, market, start="2024-11-01T00:00:00Z", end="2026-11-21T00:00:00Z"
         )
-        done = [fill for fill in fills.all() if fill["status"] == "OK"]
-        held: dict[str, deque] = {}
-        for fill in sorted(done, key=lambda fill: fill["create_time"]):
-            own = held.setdefault(fill["code"], deque())
-            sign = 1 if fill["trd_side"] == "BUY" else -1
-            when = datetime.fromtimestamp(fill["create_time"] / 1e6, ZoneInfo(zone))
-            for _ in range(int(fill["qty"])):
-                if own and own[0][0] != sign:
-                    side, cost = own.popleft()
-                    gain = side * (Decimal(fill["price"]) - cost)
-                    key = (market, f"{when:%Y-%m}")
-                    profit[key] = profit.get(key, 0) + gain
-                else:
-                    own.append((sign, Decimal(fill["price"])))
-            if own and own[0][0] < 0:
-                kinds[fill["code"]] = "short"
+        by_code = {}
+        for fill in sorted(fills.all(), key=lambda fill: fill["create_time"]):
+            if fill["status"] == "OK":
+                by_code.setdefault(fill["code"], []).append(fill)
+        for code, own in by_code.items():
+            (bought, paid), (sold, received) = (
+                shares([fill for fill in own if fill["trd_side"] == side])
+                for side in ("BUY", "SELL")
+            )
+            pairs = min(len(sold), len(bought))
+            if len(sold) > len(bought) or (sold[:pairs] < bought[:pairs]).any():
+                shorts.add(code)
+            closed = numpy.maximum(bought[:pairs], sold[:pairs])
+            gains = received[:pairs] - paid[:pairs]
+            for time in numpy.unique(closed):
+                when = datetime.fromtimestamp(time / 1e6, ZoneInfo(zone))
+                profit[market, f"{when:%Y-%m}"] += int(gains[closed == time].sum())
     currencies = {"HK": "HKD", "US": "USD"}
     for (market, month), amount in profit.items():
         assert names["by_month"].groupby("currency").sum()[month][currencies[market]] == (
-            pytest.approx(float(amount), abs=0.01)
+            pytest.approx(amount / 10_000, abs=0.01)
         )
-    shorts = {code for code, kind in names["kinds"].items() if kind.startswith("estimate")}
-    assert shorts == set(kinds)
+    estimates = {code for code, kind in names["kinds"].items() if kind.startswith("estimate")}
+    assert estimates == shorts
     names["sandbox"].close()
 
 
