@@ -139,8 +139,9 @@ impl Sandbox {
         socket.set_nonblocking(true).map_err(listening)?;
         let scheme = if encryption.is_some() { "https" } else { "http" };
         let base_url = format!("{scheme}://{}", socket.local_addr().map_err(listening)?);
-        let today =
-            options.today.unwrap_or_else(|| Timestamp::now().to_zoned(TimeZone::UTC).date());
+        let today = options
+            .today
+            .unwrap_or_else(|| Timestamp::now().to_zoned_datetime(TimeZone::UTC).date());
         let lifetime = Duration::from_secs_f64(options.token_lifetime);
         let tokens = Tokens::new(base_url, lifetime, SeededRng::unpredictable()?);
         let shared = Arc::new(Shared {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_json::Value;
 
 use crate::{
     error::{Error, Result},
@@ -79,13 +80,13 @@ impl ProfileAuth {
 
 impl Profile {
     /// The profile of that name from its value in the file in this folder.
-    pub(super) fn of(value: toml::Value, folder: &Path, name: &str) -> Result<Self> {
+    pub(super) fn of(value: Value, folder: &Path, name: &str) -> Result<Self> {
         let at = |what: &str| {
             let path = folder.join("config.toml");
             Error::config(format!("profile: {}: [profiles.{name}]: {what}", path.display()))
         };
         let mut profile: Profile =
-            value.try_into().map_err(|error: toml::de::Error| at(error.message()))?;
+            serde_json::from_value(value).map_err(|error| at(&error.to_string()))?;
         name.clone_into(&mut profile.name);
         profile.check().map_err(at)?;
         let of_auth = match &mut profile.auth {
@@ -176,16 +177,15 @@ impl Profile {
 /// A program and its arguments. The error names the key, which the kinds of credentials hide, but not
 /// the value: an argument may be a secret.
 fn command<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
-    let value = toml::Value::deserialize(from)?;
-    let kind = value.type_str();
-    value.try_into().map(Some).map_err(|_| {
+    let value = Value::deserialize(from)?;
+    let what = match &value {
+        Value::Array(_) => "a list of other values",
+        Value::String(_) => "a string",
+        _ => "a value of another type",
+    };
+    serde_json::from_value(value).map(Some).map_err(|_| {
         let expected =
             "a list of strings: the program and its arguments, such as [\"pass\", \"boardlot\"]";
-        let what = if kind == "array" {
-            "a list of other values".to_owned()
-        } else {
-            format!("of type {kind}")
-        };
         D::Error::custom(format!("auth.passphrase_command is {what}; expected {expected}"))
     })
 }

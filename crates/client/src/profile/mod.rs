@@ -10,6 +10,7 @@ use std::{
 };
 
 use serde::Deserialize;
+use serde_json::Value;
 
 pub use entry::{Profile, ProfileAuth};
 pub use file::ChangeError;
@@ -25,7 +26,7 @@ struct ConfigFile {
     default_profile: Option<String>,
     /// Parsed when one is used, so that a mistake in one does not affect the others.
     #[serde(default)]
-    profiles: BTreeMap<String, toml::Value>,
+    profiles: BTreeMap<String, Value>,
     #[serde(skip)]
     looked_at: file::LookedAt,
 }
@@ -88,7 +89,7 @@ impl ConfigFile {
         let at = |what: String| Error::config(format!("profile: {}: {what}", path.display()));
         let found = file::read(folder).map_err(|error| at(error.to_string()))?;
         let Some((text, looked_at)) = found else { return Ok(Self::default()) };
-        let config: Self = toml::from_str(&text)
+        let config: Self = toml_edit::de::from_str(&text)
             .map_err(|error| at(document::problem(&text, error.span(), error.message())))?;
         Ok(ConfigFile { looked_at, ..config })
     }
@@ -100,7 +101,7 @@ impl ConfigFile {
         Ok(profile)
     }
 
-    fn take(&mut self, folder: &Path, name: &str) -> Result<toml::Value> {
+    fn take(&mut self, folder: &Path, name: &str) -> Result<Value> {
         if let Some(found) = self.profiles.remove(name) {
             return Ok(found);
         }
@@ -132,7 +133,8 @@ fn change(
     let at = |what: String| Error::config(format!("profile: {}: {what}", path.display()));
     file::change(&path, interrupted, |before| {
         let text = document::changed(before, change).map_err(at)?;
-        toml::from_str::<ConfigFile>(&text).map_err(|error| at(error.message().to_owned()))?;
+        toml_edit::de::from_str::<ConfigFile>(&text)
+            .map_err(|error| at(error.message().to_owned()))?;
         Ok(text)
     })?;
     Ok(path)
@@ -169,7 +171,7 @@ mod tests {
     const URL: &str = "https://api.example.com";
 
     fn config(text: &str) -> Result<ConfigFile> {
-        toml::from_str(text).map_err(|error| Error::config(error.message().to_owned()))
+        toml_edit::de::from_str(text).map_err(|error| Error::config(error.message().to_owned()))
     }
 
     fn profile(text: &str) -> Result<Profile> {

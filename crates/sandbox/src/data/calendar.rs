@@ -15,7 +15,7 @@ const RANGE_MAX_DAYS: usize = 3_660;
 /// The day that contains an instant.
 pub fn date_of(micros: i64) -> Date {
     let instant = Timestamp::from_microsecond(micros).unwrap_or(Timestamp::UNIX_EPOCH);
-    instant.to_zoned(TimeZone::UTC).date()
+    instant.to_zoned_datetime(TimeZone::UTC).date()
 }
 
 /// The weekday that is this many weekdays after or, if the number is negative, before a day. On a weekend
