@@ -23,9 +23,12 @@ use pyo3::prelude::*;
 mod _core {
     use pyo3::{exceptions::PyImportError, ffi, prelude::*};
 
-    use crate::client::{
-        endpoint_arguments::built_in_endpoints,
-        options::{CLIENT_OPTIONS, connect_options},
+    use crate::{
+        client::{
+            endpoint_arguments::built_in_endpoints,
+            options::{CLIENT_OPTIONS, connect_options},
+        },
+        credentials::stores::TokenStoreBase,
     };
 
     #[pymodule_export]
@@ -49,7 +52,7 @@ mod _core {
         },
         credentials::signing::{GeneratedKey, generate_key, signature_payload},
         credentials::static_credentials::{ApiKey, BearerToken},
-        credentials::stores::{EncryptedFileStore, KeyringStore, MemoryStore, TokenStoreBase},
+        credentials::stores::{EncryptedFileStore, KeyringStore, MemoryStore},
         hooks::request_events::{RequestEvent, ResponseEvent},
         interpreter::files::{
             FileLock, authorize_reading, expand_user, remove_file, replace_file, shown_path,
@@ -88,6 +91,8 @@ mod _core {
         #[cfg(unix)]
         crate::interpreter::forks::register();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        // Errors name its methods after the protocol, which users know.
+        module.add("TokenStoreBase", py.get_type::<TokenStoreBase>())?;
         module.add("_BUILT_IN_ENDPOINTS", built_in_endpoints(py)?)?;
         module.add("_CLIENT_OPTIONS", CLIENT_OPTIONS.iter().map(|x| x.name).collect::<Vec<_>>())?;
         module.add("_CONNECT_OPTIONS", connect_options().map(|(name, _)| name).collect::<Vec<_>>())

@@ -106,7 +106,8 @@ class Documented(griffe.Extension):
         _take_from_base(pkg["archive.archive.Archive"], pkg["archive.reader.Reader"])
         constructor = copy(core["AsyncOAuthApp"].members["__init__"])
         pkg["oauth_app.AsyncOAuthApp"].set_member("__init__", constructor)
-        _take_from_base(pkg["oauth_app.AsyncOAuthApp"], core["OAuthAppBase"])
+        for base in ("OAuthAppBase", "AsyncOAuthApp"):
+            _take_from_base(pkg["oauth_app.AsyncOAuthApp"], core[base])
         for kind in ("Pager", "AsyncPager"):
             _take_from_base(pkg[f"pager.{kind}"], pkg["pager._View"])
         self._complete(pkg)

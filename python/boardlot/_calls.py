@@ -13,6 +13,18 @@ Thing = TypeVar("Thing", bound="Callable[..., Any]")
 CO_COROUTINE = 0x80
 
 
+def named(public: str) -> Callable[[Thing], Thing]:
+    """Names the methods of a base class after the class that users know, in Python's errors too."""
+
+    def rename(thing: Thing) -> Thing:
+        for name, member in vars(thing).items():
+            if isinstance(member, FunctionType):
+                member.__qualname__ = f"{public}.{name}"
+        return thing
+
+    return rename
+
+
 def explained(thing: Thing) -> Thing:
     """The same function, or class with its public methods, whose wrong calls say what to write."""
     if isinstance(thing, type):

@@ -1013,10 +1013,6 @@ class OAuthAppBase:
     @property
     def base_url(self) -> str:
         """The address of the service."""
-    def authorization_url(self) -> AuthorizationRequest:
-        """Begins a login and returns an `AuthorizationRequest`: redirect the browser to `.url`, and keep
-        `.state` and `.code_verifier` in the user's session on the server. Sends nothing and raises nothing.
-        """
     def __getnewargs_ex__(self) -> Any: ...
 
 class OAuthApp(OAuthAppBase):
@@ -1055,6 +1051,10 @@ class OAuthApp(OAuthAppBase):
         proxy: str | None = None,
         ca_file: str | PathLike[str] | None = None,
     ) -> Self: ...
+    def authorization_url(self) -> AuthorizationRequest:
+        """Begins a login and returns an `AuthorizationRequest`: redirect the browser to `.url`, and keep
+        `.state` and `.code_verifier` in the user's session on the server. Sends nothing and raises nothing.
+        """
     def fetch_token(
         self, callback_url: str, *, state: str | None, code_verifier: str | None, user: str
     ) -> OAuth:
@@ -1093,6 +1093,10 @@ class AsyncOAuthApp(OAuthAppBase):
         proxy: str | None = None,
         ca_file: str | PathLike[str] | None = None,
     ) -> Self: ...
+    def authorization_url(self) -> AuthorizationRequest:
+        """Begins a login and returns an `AuthorizationRequest`: redirect the browser to `.url`, and keep
+        `.state` and `.code_verifier` in the user's session on the server. Sends nothing and raises nothing.
+        """
     def fetch_token(
         self, callback_url: str, *, state: str | None, code_verifier: str | None, user: str
     ) -> Awaitable[OAuth]:
@@ -1342,7 +1346,7 @@ class Sandbox:
         or symbols, or with `account` and further arguments only of these:
         `put("dividends", rows, symbol="HK.00700")`. They keep their order. The filters of the request
         apply; fills of the default range are returned whatever their times are. Raises `ConfigError`
-        for an unknown name.
+        for an unknown name, and for a number where the service sends a text, such as a quantity.
         """
     def fail_next(
         self,

@@ -16,7 +16,7 @@ from datetime import datetime
 from operator import length_hint
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
-from ._calls import explained
+from ._calls import explained, named
 from ._core import Page, Pages, PageStream, RecordBatches, Rows, RowView
 from ._support.third_party import ArrowTable, CapsuleType, RecordBatch, Self, pandas, polars
 from .errors import BoardlotError, ConfigError
@@ -121,6 +121,7 @@ class _Shared:
                 error.checkpoint = self.checkpoint()
 
 
+@named("Pager")
 class _View(Generic[T_co]):
     """A view of an iteration: what is made of its rows. All views of a pager share its position."""
 
@@ -199,6 +200,7 @@ class _View(Generic[T_co]):
         return True
 
 
+@named("Pager")
 class View(_View[T_co]):
     """An iterator over a pager's rows in another form, or its pages, which moves its position."""
 
@@ -228,6 +230,7 @@ class View(_View[T_co]):
         return next(self)  # Another thread has taken over meanwhile.
 
 
+@named("AsyncPager")
 class AsyncView(_View[T_co]):
     """An async iterator over a pager's rows in another form, or its pages; see `View`."""
 

@@ -182,6 +182,21 @@ pub fn file_contents(py: Python<'_>, name: &str, path: &Path) -> PyResult<Vec<u8
     Ok(without_mark(&content).to_vec())
 }
 
+/// Refuses the keyword arguments that a public class or function does not have besides its own.
+pub fn no_others(py: Python<'_>, of: &str, others: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+    match others.filter(|others| !others.is_empty()) {
+        Some(others) => Err(unknown_keyword(py, of, others)),
+        None => Ok(()),
+    }
+}
+
+/// The error for these keyword arguments, with the name that was probably meant.
+pub fn unknown_keyword(py: Python<'_>, of: &str, unknown: &Bound<'_, PyDict>) -> PyErr {
+    let error = import(py, "boardlot._support.wrong_calls")
+        .and_then(|module| module.invoke_method("unknown_keyword", (of, unknown)));
+    error.map_or_else(|error| error, PyErr::from_value)
+}
+
 /// The names of fields, passed one by one.
 pub fn field_names(names: &Bound<'_, PyTuple>) -> PyResult<Vec<String>> {
     let name = |name: Bound<'_, PyAny>| match name.is_instance_of::<PyString>() {

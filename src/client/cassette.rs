@@ -23,7 +23,7 @@ use boardlot_client::http::{Cassette, Recorder as CoreRecorder, Replay as CoreRe
 /// >>> with bl.Client(cassette=bl.Replay(folder / "traffic.jsonl")) as client:
 /// ...     len(client.dividends("HK.00700"))
 /// 21
-#[pyclass(frozen, weakref, module = "boardlot._core")]
+#[pyclass(frozen, weakref, module = "boardlot")]
 pub struct Recorder {
     cassette: Arc<Cassette>,
     path: PathBuf,
@@ -70,7 +70,7 @@ impl Recorder {
 /// same method, path, query and body. If there are several, they are returned in order, and then the
 /// last one repeatedly. Retries do not wait. Any other request raises `ConfigError`, and so does a file
 /// that is not a recording; an empty file is one: its recorder was not used.
-#[pyclass(frozen, weakref, module = "boardlot._core")]
+#[pyclass(frozen, weakref, module = "boardlot")]
 pub struct Replay {
     cassette: Arc<Cassette>,
     path: PathBuf,

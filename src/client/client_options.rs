@@ -6,7 +6,7 @@ use pyo3::types::PyBool;
 
 use super::{
     cassette::cassette,
-    connect_options::connect_option,
+    connect_options::{attempt_seconds, authorities, connect_option},
     options::{CLIENT_OPTIONS, OptionKind},
     rate_limit::{client_rate, profile_rate},
 };
@@ -60,7 +60,7 @@ pub fn build_client(
                 check_address(name, &url, ["wss", "ws"]).or_raise(py)?;
             }
             OptionKind::Seconds(field) => {
-                *field(&mut transport) = caller_arguments::seconds(name, &value)?;
+                *field(&mut transport) = attempt_seconds(name, &value)?;
             }
             OptionKind::Integer { min, max, set, .. } => {
                 set(&mut transport, caller_arguments::integer(name, &value, min, max)?);
@@ -88,8 +88,7 @@ pub fn build_client(
             connect.proxy = profile.proxy.clone();
         }
         if let (None, Some(file)) = (&connect.extra_certificates, &profile.ca_file) {
-            connect.extra_certificates =
-                Some(caller_arguments::file_contents(py, "ca_file", file)?);
+            connect.extra_certificates = Some(authorities(py, "ca_file", file)?);
         }
         if transport.rate_limit.is_none() {
             transport.rate_limit = profile_rate(profile).or_raise(py)?;

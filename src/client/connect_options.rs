@@ -1,14 +1,20 @@
 //! The options for connecting, as keyword arguments: of clients, logins, registrations and applications.
 
-use pyo3::exceptions::PyTypeError;
+use std::{path::Path, time::Duration};
+
+use pyo3::exceptions::PyUserWarning;
 
 use super::options::{ConnectKind, connect_options};
-use crate::arguments::caller_arguments::{self, text};
+use crate::arguments::caller_arguments::{self, text, unknown_keyword};
 use crate::prelude::*;
-use boardlot_client::http::ConnectOptions;
+use boardlot_client::{
+    http::{ConnectOptions, check_authorities},
+    os::texts::shown_path,
+};
 
 /// Reads the options for connecting, which are the keyword arguments `given` to a function besides its own.
 pub fn read_connect_options(
+    py: Python<'_>,
     function: &str,
     given: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<ConnectOptions> {
@@ -16,15 +22,41 @@ pub fn read_connect_options(
     for (name, value) in given.into_iter().flatten() {
         let name = text("the name of an argument", &name)?;
         let Some((known, kind)) = connect_options().find(|(known, _)| *known == name) else {
-            // As PyO3 says it.
-            let text = format!("{function}() got an unexpected keyword argument '{name}'");
-            return Err(PyTypeError::new_err(text));
+            let unknown = [(name, value)].into_py_dict(py)?;
+            return Err(unknown_keyword(py, function, &unknown));
         };
         if !value.is_none() {
             connect_option(known, kind, &value, &mut options)?;
         }
     }
     Ok(options)
+}
+
+/// The contents of a PEM bundle of certificates, checked here so that the errors name the file.
+pub fn authorities(py: Python<'_>, name: &str, path: &Path) -> PyResult<Vec<u8>> {
+    let bundle = caller_arguments::file_contents(py, name, path)?;
+    let checked = check_authorities(&bundle);
+    checked.map_err(|error| error.of_file(name, &shown_path(path))).or_raise(py)?;
+    Ok(bundle)
+}
+
+/// The seconds that an attempt may take. Those of other libraries may be milliseconds: a number that is likely to be one is
+/// accepted, and warned about.
+pub fn attempt_seconds(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
+    /// A second, in milliseconds; a quarter of an hour is more than any response of this service takes.
+    const PROBABLY_MILLIS: f64 = 1_000.0;
+    let read = caller_arguments::seconds(name, value)?;
+    let seconds = read.as_secs_f64();
+    if seconds >= PROBABLY_MILLIS {
+        let (minutes, meant) = ((seconds / 60.0).round(), seconds / 1_000.0);
+        let text = format!(
+            "{name} is {seconds} seconds, which is {minutes} minutes; if milliseconds are meant, pass {meant}"
+        );
+        let py = value.py();
+        let category = py.get_type::<PyUserWarning>();
+        import(py, "warnings")?.invoke_method("warn", (text, category, 1))?;
+    }
+    Ok(read)
 }
 
 /// Reads one option.
@@ -35,14 +67,14 @@ pub fn connect_option(
     options: &mut ConnectOptions,
 ) -> PyResult<()> {
     match kind {
-        ConnectKind::Seconds(field) => *field(options) = caller_arguments::seconds(name, value)?,
+        ConnectKind::Seconds(field) => *field(options) = attempt_seconds(name, value)?,
         ConnectKind::Integer { min, max, field } => {
             *field(options) = caller_arguments::integer(name, value, min, max)?;
         }
         ConnectKind::Text(field) => *field(options) = Some(caller_arguments::text(name, value)?),
         ConnectKind::CertificateFile(field) => {
             let path = caller_arguments::path(name, value)?;
-            *field(options) = Some(caller_arguments::file_contents(value.py(), name, &path)?);
+            *field(options) = Some(authorities(value.py(), name, &path)?);
         }
     }
     Ok(())

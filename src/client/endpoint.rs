@@ -7,7 +7,9 @@ use pyo3::types::PyMapping;
 use super::paging::{DateRange, paging_argument};
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{file_contents, optional_text, path as path_argument, text},
+    arguments::caller_arguments::{
+        file_contents, no_others, optional_text, path as path_argument, text,
+    },
     interpreter::callback,
     rows::row_builder_pool::RowBuilderPool,
 };
@@ -42,7 +44,7 @@ use boardlot_client::{
 /// ... )
 /// >>> client.call(flow, symbol="HK.00700").to_polars().columns[:2]
 /// ['data_date', 'in_flow']
-#[pyclass(frozen, generic, weakref, module = "boardlot._core")]
+#[pyclass(frozen, generic, weakref, module = "boardlot")]
 pub struct Endpoint {
     declaration: Declaration,
     /// The row that all calls use.
@@ -64,6 +66,7 @@ impl Endpoint {
     #[new]
     #[pyo3(signature = (
         name, method, path, *, rows = None, paging = None, record = None, arguments = None, doc = None,
+        **others,
     ), text_signature = "(name, method, path, *, rows=None, paging=None, record=None, arguments=None, doc='')")]
     fn new(
         py: Python<'_>,
@@ -75,7 +78,9 @@ impl Endpoint {
         record: Option<&Bound<'_, PyAny>>,
         arguments: Option<&Bound<'_, PyAny>>,
         doc: Option<&Bound<'_, PyAny>>,
+        others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        no_others(py, "Endpoint", others)?;
         let name = text("name", name)?;
         let refuse = |mistake: DeclarationError| {
             let shown = name.chars().take(64).collect::<String>();

@@ -1,6 +1,6 @@
 //! The `paging` argument of `paginate`.
 
-use crate::arguments::caller_arguments::{optional_text, text};
+use crate::arguments::caller_arguments::{no_others, optional_text, text};
 use crate::prelude::*;
 use boardlot_client::api::{NextEnd, Paging};
 
@@ -16,7 +16,7 @@ use boardlot_client::api::{NextEnd, Paging};
 ///
 /// >>> bl.DateRange(next="extra.next_time", unique="time")
 /// DateRange('end', next='extra.next_time', unique='time')
-#[pyclass(frozen, eq, hash, module = "boardlot._core")]
+#[pyclass(frozen, eq, hash, module = "boardlot")]
 #[derive(PartialEq, Eq, Hash)]
 pub struct DateRange(pub boardlot_client::api::DateRange);
 
@@ -24,7 +24,7 @@ pub struct DateRange(pub boardlot_client::api::DateRange);
 impl DateRange {
     #[new]
     #[pyo3(
-        signature = (end = None, *, next = None, before = None, unique = None),
+        signature = (end = None, *, next = None, before = None, unique = None, **others),
         text_signature = "(end='end', *, next=None, before=None, unique=None)"
     )]
     fn new(
@@ -33,7 +33,9 @@ impl DateRange {
         next: Option<&Bound<'_, PyAny>>,
         before: Option<&Bound<'_, PyAny>>,
         unique: Option<&Bound<'_, PyAny>>,
+        others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        no_others(py, "DateRange", others)?;
         let range = boardlot_client::api::DateRange::declared(
             optional_text("end", end)?,
             optional_text("next", next)?,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::limit_database::DatabaseStorage;
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{integer, rate, text},
+    arguments::caller_arguments::{integer, no_others, rate, text},
     interpreter::{errors::cannot_pickle_secret, weak_ref::StrongRef},
 };
 use boardlot_client::{
@@ -40,7 +40,7 @@ const BURST_MAX: usize = 1_000_000;
 /// 21
 /// >>> limit.rate, limit.burst, limit.free <= 50
 /// (50.0, 5, True)
-#[pyclass(frozen, weakref, module = "boardlot._core")]
+#[pyclass(frozen, weakref, module = "boardlot")]
 pub struct RateLimit {
     limit: Arc<SharedLimit>,
     database: Option<Database>,
@@ -56,7 +56,7 @@ struct Database {
 #[pymethods]
 impl RateLimit {
     #[new]
-    #[pyo3(signature = (rate, *, burst = None, name = None, database = None))]
+    #[pyo3(signature = (rate, *, burst = None, name = None, database = None, **others))]
     #[pyo3(text_signature = "(rate, *, burst=1, name=None, database=None)")]
     fn new(
         py: Python<'_>,
@@ -64,7 +64,9 @@ impl RateLimit {
         burst: Option<&Bound<'_, PyAny>>,
         name: Option<&Bound<'_, PyAny>>,
         database: Option<&Bound<'_, PyAny>>,
+        others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        no_others(py, "RateLimit", others)?;
         let burst = burst.map(|burst| integer("burst", burst, 1, BURST_MAX)).transpose()?;
         let burst = burst.and_then(|burst| u32::try_from(burst).ok()).unwrap_or(1);
         let allowance = Allowance { rate, burst };

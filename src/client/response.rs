@@ -13,7 +13,7 @@ use boardlot_client::http::{HttpResponse, is_public_header};
 /// >>> response = client.request("GET", path)
 /// >>> response.status, response.headers["content-type"], response.json()["ret_code"]
 /// (200, 'application/json', 0)
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, module = "boardlot")]
 pub struct Response(pub HttpResponse);
 
 #[pymethods]
@@ -70,7 +70,7 @@ fn in_any_case(headers: Bound<'_, PyDict>) -> PyResult<Bound<'_, PyAny>> {
 }
 
 /// A request as it would be sent: signed, but without secrets.
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, module = "boardlot")]
 pub struct Explanation(pub boardlot_client::client::Explanation);
 
 #[pymethods]

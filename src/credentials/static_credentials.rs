@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{secret_bytes, secret_text, user_path},
+    arguments::caller_arguments::{no_others, secret_bytes, secret_text, user_path},
     calls::blocking::block,
     interpreter::{
         errors::{cannot_pickle, cannot_pickle_secret, is_refusal},
@@ -19,10 +19,13 @@ use crate::{
 };
 use boardlot_client::{
     auth::{Credentials, KeyPair, blocking, pem, signed_headers, target},
-    error::did_you_mean,
+    error::nearest,
     http::local_ms,
     os::texts::shown_path,
 };
+
+/// Far larger than any key: a path to a huge file is a mistake.
+const KEY_FILE_MAX_BYTES: u64 = 1 << 20;
 
 /// An API key: its id, and the private key that signs the requests.
 ///
@@ -35,7 +38,7 @@ use boardlot_client::{
 /// ('Ed25519', 88)
 /// >>> auth.public_key_pem().splitlines()[0]
 /// '-----BEGIN PUBLIC KEY-----'
-#[pyclass(frozen, weakref, module = "boardlot._core")]
+#[pyclass(frozen, weakref, module = "boardlot")]
 pub struct ApiKey {
     credentials: Credentials,
     key_id: String,
@@ -61,7 +64,7 @@ impl ApiKey {
         };
         let read = py.detach(|| read_key_file(&path).map_err(in_order));
         let (bytes, readable_by_others) = read.or_raise(py)?;
-        let key = read_key(py, bytes, password)?;
+        let key = read_key(py, bytes, password, Some(shown_path(&path)))?;
         let api_key = ApiKey::from_key(key_id, key).or_raise(py)?;
         if readable_by_others {
             let path = path.display();
@@ -90,17 +93,22 @@ impl ApiKey {
 #[pymethods]
 impl ApiKey {
     #[new]
-    #[pyo3(signature = (key_id, private_key, *, password = None))]
+    #[pyo3(
+        signature = (key_id, private_key, *, password = None, **others),
+        text_signature = "(key_id, private_key, *, password=None)",
+    )]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = text_of::key_id)] key_id: &str,
         private_key: &Bound<'_, PyAny>,
         password: Option<&Bound<'_, PyAny>>,
+        others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        no_others(py, "ApiKey", others)?;
         let password = password.map(|value| secret_bytes("password", value)).transpose()?;
         let password = password.as_ref().map(|bytes| bytes.as_slice());
         if let Ok(bytes) = private_key.cast::<PyBytes>() {
-            let key = read_key(py, Zeroizing::new(bytes.as_bytes().to_vec()), password)?;
+            let key = read_key(py, Zeroizing::new(bytes.as_bytes().to_vec()), password, None)?;
             return ApiKey::from_key(key_id, key).or_raise(py);
         }
         // A text with undecodable bytes may be a path, and cannot be PEM.
@@ -108,7 +116,7 @@ impl ApiKey {
             && Zeroizing::new(text.to_string_lossy().into_owned()).contains(pem::BEGIN.trim_end())
         {
             let text = secret_text("private_key", text)?;
-            let key = read_key(py, Zeroizing::new(text.as_bytes().to_vec()), password)?;
+            let key = read_key(py, Zeroizing::new(text.as_bytes().to_vec()), password, None)?;
             return ApiKey::from_key(key_id, key).or_raise(py);
         }
         let path: PathBuf =
@@ -211,7 +219,7 @@ impl ApiKey {
 /// A bearer token: `token` is sent unchanged, and never refreshed.
 ///
 /// >>> client = bl.Client(sandbox.base_url, auth=bl.BearerToken("a-token"))
-#[pyclass(frozen, weakref, module = "boardlot._core")]
+#[pyclass(frozen, weakref, module = "boardlot")]
 pub struct BearerToken(Credentials);
 
 impl BearerToken {
@@ -247,34 +255,60 @@ fn header_name(name: &str) -> String {
     words.collect::<Vec<_>>().join("-")
 }
 
-/// Reads a key, detached from the interpreter. The password of an encrypted one is stretched for seconds
+/// Reads a key, which came from `file` if there is one, detached from the interpreter. The password of an encrypted one is stretched for seconds
 /// perhaps: Ctrl-C ends the wait for that.
 fn read_key(
     py: Python<'_>,
     bytes: Zeroizing<Vec<u8>>,
     password: Option<&[u8]>,
+    file: Option<String>,
 ) -> PyResult<KeyPair> {
+    let located = move |error: Error| match &file {
+        Some(file) => error.of_file("private_key", file),
+        None => error,
+    };
     let Some(password) = password else {
-        return py.detach(|| KeyPair::read(&bytes, None)).or_raise(py);
+        return py.detach(|| KeyPair::read(&bytes, None)).map_err(located).or_raise(py);
     };
     let password = Zeroizing::new(password.to_vec());
-    block(py, blocking(move || KeyPair::read(&bytes, Some(&password))))
+    block(py, blocking(move || KeyPair::read(&bytes, Some(&password)).map_err(located)))
 }
 
-/// The file beside a missing one that was probably meant, for the end of an error.
+/// The file beside a missing one that was probably meant, for the end of an error. Never a public key, which is often beside
+/// the private one.
 fn neighbour(path: &Path) -> String {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let files = std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
-    let names: Vec<String> = files.filter_map(|file| file.file_name().into_string().ok()).collect();
+    let folder = folder.unwrap_or(Path::new("."));
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        files.filter_map(|file| file.file_name().into_string().ok()).collect();
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    did_you_mean(name, names.iter().map(String::as_str))
+    while let Some(near) = nearest(name, names.iter().map(String::as_str)).map(str::to_owned) {
+        if may_be_private_key(&folder.join(&near)) {
+            return format!("; did you mean '{near}'?");
+        }
+        names.retain(|name| *name != near);
+    }
+    String::new()
+}
+
+/// Returns true for a file that may be a private key, by its name and the first block of PEM in it.
+fn may_be_private_key(path: &Path) -> bool {
+    let is_file = std::fs::metadata(path)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.len() <= KEY_FILE_MAX_BYTES);
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    if !is_file || extension.is_some_and(|extension| matches!(extension, "pub" | "csr")) {
+        return false;
+    }
+    // One that cannot be read may be one: the error says so then.
+    let Ok(bytes) = std::fs::read(path).map(Zeroizing::new) else { return true };
+    let has = |part: &str| bytes.windows(part.len()).any(|window| window == part.as_bytes());
+    has("PRIVATE KEY-----") || !has(pem::BEGIN)
 }
 
 /// The contents of a key file, and whether other users can read it. What was passed may be a secret: an
 /// error shows it only if it looks like a path.
 fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
-    /// Far larger than any key: a path to a huge file is a mistake.
-    const KEY_FILE_MAX_BYTES: u64 = 1 << 20;
     let shown = shown_path(path);
     let secret = ", or PEM text with its -----BEGIN line. This service signs requests with a private key, \
                   and an API secret is not one";

@@ -8,7 +8,7 @@ use std::{path::PathBuf, sync::Arc};
 use super::store_call::{call_python, call_store, check_signals};
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{reject_async, secret_text, user_path},
+    arguments::caller_arguments::{no_others, reject_async, secret_text, user_path},
     calls::blocking::block,
     interpreter::{
         errors::cannot_pickle,
@@ -21,7 +21,7 @@ use boardlot_client::auth::{
 };
 
 /// The base class of the token stores.
-#[pyclass(frozen, subclass, weakref, module = "boardlot._core")]
+#[pyclass(frozen, subclass, weakref, module = "boardlot", name = "TokenStore")]
 pub struct TokenStoreBase {
     shared: SharedStore,
     /// True if it may wait for the operating system; otherwise it is called on the caller's own
@@ -89,7 +89,7 @@ impl TokenStoreBase {
 ///
 /// Each method raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain text
 /// instead. For an example of the methods, see `MemoryStore`.
-#[pyclass(frozen, extends = TokenStoreBase, module = "boardlot._core")]
+#[pyclass(frozen, extends = TokenStoreBase, module = "boardlot")]
 pub struct KeyringStore;
 
 #[pymethods]
@@ -115,7 +115,7 @@ impl KeyringStore {
 /// >>> store.load("key")
 /// b'a secret'
 /// >>> store.delete("key")
-#[pyclass(frozen, extends = TokenStoreBase, module = "boardlot._core")]
+#[pyclass(frozen, extends = TokenStoreBase, module = "boardlot")]
 pub struct MemoryStore;
 
 #[pymethods]
@@ -149,7 +149,7 @@ impl MemoryStore {
 /// >>> store.load("key")
 /// b'a secret'
 /// >>> store.delete("key")
-#[pyclass(frozen, extends = TokenStoreBase, module = "boardlot._core")]
+#[pyclass(frozen, extends = TokenStoreBase, module = "boardlot")]
 pub struct EncryptedFileStore {
     path: PathBuf,
     /// The callable that returns the passphrase, which a pickle may contain.
@@ -159,12 +159,17 @@ pub struct EncryptedFileStore {
 #[pymethods]
 impl EncryptedFileStore {
     #[new]
-    #[pyo3(signature = (path, passphrase))]
+    #[pyo3(
+        signature = (path, passphrase, **others),
+        text_signature = "(path, passphrase)",
+    )]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = user_path)] path: PathBuf,
         passphrase: &Bound<'_, PyAny>,
+        others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
+        no_others(py, "EncryptedFileStore", others)?;
         let (callable, passphrase) = if passphrase.is_instance_of::<PyString>() {
             let text = secret_text("passphrase", passphrase)?;
             if text.is_empty() {

@@ -7,7 +7,7 @@ use boardlot_client::http::{Event, EventKind};
 macro_rules! event_class {
     ($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$meta])*
-        #[pyclass(frozen, get_all, module = "boardlot._core")]
+        #[pyclass(frozen, get_all, module = "boardlot")]
         pub struct $name {
             /// A number that identifies the attempt in this process: its two events have the same number.
             id: u64,

@@ -16,7 +16,7 @@ use boardlot_client::{
 };
 
 /// A registered client: the record that the service returned, field by field. Its `repr` shows no secret.
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, module = "boardlot")]
 pub struct Registration(RegisteredClient);
 
 #[pymethods]
@@ -140,7 +140,7 @@ pub fn register_client<'py>(
     #[pyo3(from_py_with = number_of::timeout)] timeout: f64,
     connection: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Registration> {
-    let connect = read_connect_options("register_client", connection)?;
+    let connect = read_connect_options(py, "register_client", connection)?;
     let base = BaseUrl::parse(base_url).or_raise(py)?;
     let client_name = client_name_text(client_name)?;
     let uris = match read::<Vec<String>>(redirect_uris)? {

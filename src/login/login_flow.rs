@@ -36,7 +36,7 @@ use boardlot_client::{
 /// >>> page = urlopen(sandbox.authorize_demo_user(flow.url))  # of a browser on this machine
 /// >>> auth = flow.wait()
 /// >>> bl.begin_login(sandbox.base_url, store=bl.MemoryStore()).cancel()
-#[pyclass(frozen, weakref, module = "boardlot._core")]
+#[pyclass(frozen, weakref, module = "boardlot")]
 pub struct LoginFlow {
     flow: Arc<Flow>,
     store: StoreObject,
@@ -129,7 +129,7 @@ pub fn begin_login<'py>(
     #[pyo3(from_py_with = flag_of::confidential)] confidential: bool,
     connection: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<LoginFlow> {
-    let connect = read_connect_options("begin_login", connection)?;
+    let connect = read_connect_options(py, "begin_login", connection)?;
     begin(
         py,
         base_url,
@@ -197,7 +197,7 @@ pub fn login<'py>(
     #[pyo3(from_py_with = flag_of::confidential)] confidential: bool,
     connection: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<OAuth> {
-    let connect = read_connect_options("login", connection)?;
+    let connect = read_connect_options(py, "login", connection)?;
     let given = LoginArguments {
         store,
         client_id,

@@ -102,13 +102,6 @@ impl OAuthAppBase {
         self.app.base_url()
     }
 
-    /// Begins a login and returns an `AuthorizationRequest`: redirect the browser to `.url`, and keep
-    /// `.state` and `.code_verifier` in the user's session on the server. Sends nothing and raises nothing.
-    fn authorization_url(&self, py: Python<'_>) -> PyResult<AuthorizationRequest> {
-        let begun = self.app.authorization_request();
-        begun.map(AuthorizationRequest).or_raise(py)
-    }
-
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.connection)?;
         self.store.traverse(&visit)
@@ -182,7 +175,7 @@ pub fn transport_options(
 macro_rules! app_class {
     ($(#[$doc:meta])* $name:ident, $mode:expr) => {
         $(#[$doc])*
-        #[pyclass(frozen, subclass, extends = OAuthAppBase, module = "boardlot._core")]
+        #[pyclass(frozen, subclass, extends = OAuthAppBase, module = "boardlot")]
         pub struct $name;
 
         #[pymethods]
@@ -202,11 +195,18 @@ macro_rules! app_class {
                 #[pyo3(from_py_with = number_of::timeout)] timeout: f64,
                 connection: Option<&Bound<'py, PyDict>>,
             ) -> PyResult<PyClassInitializer<Self>> {
-                let connect = read_connect_options(stringify!($name), connection)?;
+                let connect = read_connect_options(py, stringify!($name), connection)?;
                 let base = new_base(
                     py, base_url, client_id, redirect_uri, store, client_secret, timeout, connect, connection,
                 )?;
                 Ok(PyClassInitializer::from(base).add_subclass($name))
+            }
+
+            /// Begins a login and returns an `AuthorizationRequest`: redirect the browser to `.url`, and keep
+            /// `.state` and `.code_verifier` in the user's session on the server. Sends nothing and raises nothing.
+            fn authorization_url(this: &Bound<'_, Self>) -> PyResult<AuthorizationRequest> {
+                let begun = this.as_super().get().app.authorization_request();
+                begun.map(AuthorizationRequest).or_raise(this.py())
             }
 
             /// Completes a login: checks the callback, exchanges its code, saves the tokens of `user`, and
@@ -276,7 +276,7 @@ app_class! {
 
 /// The start of a login: `url` is the page to send the user to; `state` and `code_verifier` are two strings
 /// to keep in the user's session until the callback.
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, module = "boardlot")]
 pub struct AuthorizationRequest(Core);
 
 #[pymethods]

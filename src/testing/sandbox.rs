@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use super::{recorded_request::RecordedRequest, sandbox_rows};
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{argument, number_of, text},
+    arguments::caller_arguments::{argument, no_others, number_of, text},
     client::endpoint::Endpoint,
     credentials::static_credentials::ApiKey,
 };
@@ -49,7 +49,7 @@ use boardlot_sandbox as sandbox;
 /// >>> sandbox.revoke_grants()  # its next call raises LoginRequired
 /// >>> sandbox.reset()
 /// >>> sandbox.close()
-#[pyclass(frozen, weakref, module = "boardlot._core")]
+#[pyclass(frozen, weakref, module = "boardlot")]
 pub struct Sandbox(sandbox::Sandbox);
 
 #[pymethods]
@@ -58,8 +58,8 @@ impl Sandbox {
     #[pyo3(signature = (
         seed = 0, port = 0, fills = 2_000, orders = 120, plate_stocks = 500,
         token_lifetime = 7200.0, clock_offset = 0.0, faults = None, *, today = None,
-        host = "127.0.0.1",
-    ))]
+        host = "127.0.0.1", **others,
+    ), text_signature = "(seed=0, port=0, fills=2000, orders=120, plate_stocks=500, token_lifetime=7200.0, clock_offset=0.0, faults=None, *, today=None, host='127.0.0.1')")]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = number_of::seed)] seed: i128,
@@ -72,7 +72,9 @@ impl Sandbox {
         faults: Option<&Bound<'_, Faults>>,
         today: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = text_of::host)] host: &str,
+        others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        no_others(py, "Sandbox", others)?;
         let host: IpAddr = host.parse().map_err(|_| {
             raise(py, Error::argument("host", &format!("'{host}'"), "a numeric IP address"))
         })?;
@@ -156,7 +158,7 @@ impl Sandbox {
     /// or symbols, or with `account` and further arguments only of these:
     /// `put("dividends", rows, symbol="HK.00700")`. They keep their order. The filters of the request
     /// apply; fills of the default range are returned whatever their times are. Raises `ConfigError`
-    /// for an unknown name.
+    /// for an unknown name, and for a number where the service sends a text, such as a quantity.
     #[pyo3(signature = (name, rows, *, account = None, **arguments))]
     fn put(
         &self,
@@ -374,7 +376,7 @@ fn seed_of(seed: i128) -> Result<u64> {
 /// >>> sandbox.faults == bl.Faults(error_rate=0.1, seed=3)
 /// True
 /// >>> sandbox.faults = None
-#[pyclass(frozen, eq, module = "boardlot._core")]
+#[pyclass(frozen, eq, module = "boardlot")]
 #[derive(PartialEq)]
 pub struct Faults(sandbox::Faults);
 
@@ -383,8 +385,8 @@ impl Faults {
     #[new]
     #[pyo3(signature = (
         latency = 0.0, error_rate = 0.0, drop_rate = 0.0, truncate_rate = 0.0,
-        throttle_rate = 0.0, html_rate = 0.0, seed = 0,
-    ))]
+        throttle_rate = 0.0, html_rate = 0.0, seed = 0, **others,
+    ), text_signature = "(latency=0.0, error_rate=0.0, drop_rate=0.0, truncate_rate=0.0, throttle_rate=0.0, html_rate=0.0, seed=0)")]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = number_of::latency)] latency: f64,
@@ -394,7 +396,9 @@ impl Faults {
         #[pyo3(from_py_with = number_of::throttle_rate)] throttle_rate: f64,
         #[pyo3(from_py_with = number_of::html_rate)] html_rate: f64,
         #[pyo3(from_py_with = number_of::seed)] seed: i128,
+        others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        no_others(py, "Faults", others)?;
         let seed = seed_of(seed).or_raise(py)?;
         let faults = sandbox::Faults {
             latency,

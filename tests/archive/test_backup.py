@@ -194,6 +194,85 @@ def test_a_file_of_something_else_is_not_restored_over(kept, backup, tmp_path, c
         assert said in capfd.readouterr().err and file.read_bytes() == before
 
 
+def refusal(first, second, capfd):
+    """What is said where a restore changes nothing."""
+    before = second.read_bytes()
+    restore(first, second, status=2)
+    assert second.read_bytes() == before
+    return capfd.readouterr().err
+
+
+def test_swapped_arguments_leave_the_backup_as_it_is(kept, file, backup, book, client, capfd):
+    kept.backup(backup)
+    book.put_fills(2, first=10)
+    kept.update(client, fills=[HK])
+    said = refusal(file, backup, capfd)
+    assert f"{backup} is a backup; expected the archive that is restored" in said
+    assert f"run `boardlot archive restore {backup} {file}`" in said
+    # As is said there, also with the archive closed.
+    kept.close()
+    assert "is a backup" in refusal(file, backup, capfd)
+    restore(file, backup.rename(backup.with_name("moved.db")).with_name("new.db"))
+    assert sorted(one.name for one in file.parent.iterdir()) == ["archive.db", "moved.db", "new.db"]
+
+
+def test_an_older_copy_of_another_tool_is_not_restored_over(
+    kept, file, backup, book, client, capfd
+):
+    """As `sqlite3 archive.db ".backup backup.db"` makes it, without a mark."""
+    with closing(sqlite3.connect(file)) as one, closing(sqlite3.connect(backup)) as other:
+        one.backup(other)
+    book.put_fills(2, first=10)
+    kept.update(client, fills=[HK])
+    kept.close()
+    said = refusal(file, backup, capfd)
+    assert f"before {file}" in said and "it is the older one" in said
+    restore(backup, file)
+    with bl.Archive(file) as archive:
+        assert len(archive.fills(*HK).all()) == 3
+
+
+def test_another_archive_is_not_restored_over(kept, backup, book, client, tmp_path, capfd):
+    kept.backup(backup)
+    path = path_of("plates", PLATE)
+    book.lists[path] = [{"code": "HK.00001"}]
+    with bl.Archive(tmp_path / "other.db") as other:
+        other.update(client, plates=[PLATE])
+    assert "has no list of the backup" in refusal(backup, tmp_path / "other.db", capfd)
+
+
+def test_a_backup_that_an_update_has_written_to_is_an_archive(kept, file, backup, book, client):
+    kept.backup(backup)
+    kept.close()
+    backup.replace(file)
+    with bl.Archive(file) as archive:
+        archive.backup(backup)
+        book.put_fills(2, first=10)
+        archive.update(client, fills=[HK])
+    restore(backup, file)
+    with bl.Archive(file) as archive:
+        assert len(archive.fills(*HK).all()) == 3
+    restore(backup, file)
+
+
+def test_a_backup_is_restored_over_an_older_one_that_was_restored(
+    kept, file, tmp_path, book, client
+):
+    kept.backup(tmp_path / "monday.db")
+    book.put_fills(2, first=10)
+    kept.update(client, fills=[HK])
+    kept.backup(tmp_path / "tuesday.db")
+    for name, count in (("monday.db", 3), ("tuesday.db", 5), ("monday.db", 3)):
+        restore(tmp_path / name, file)
+        assert len(kept.fills(*HK).all()) == count
+
+
+@pytest.mark.parametrize("line", [["postgresql://h/d", "a.db"], ["a.db", "postgresql://h/d"]])
+def test_an_address_is_neither_restored_nor_restored_over(line, capfd):
+    assert main(["archive", "restore", *line]) == 2
+    assert "`pg_restore --clean --if-exists` restores it" in capfd.readouterr().err
+
+
 class Store:
     """A SQLite archive that goes back to an earlier state as by `restore`."""
 

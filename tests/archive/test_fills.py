@@ -246,3 +246,37 @@ def test_a_text_is_freed_by_the_thread_that_reads_not_by_the_one_that_scans():
     arguments = [("acc_id", "281756"), ("trd_market", "HK")]
     assert len(_core._stored_records("fills_history", arguments, texts())) == 2
     assert len(freed) == 2
+
+
+def refused():
+    return response({"ret_code": -1200, "err_msg": "no such account"})
+
+
+def test_an_account_that_was_mistyped_leaves_nothing(archive, book, client):
+    book.failures[fills_path("28175")] = [refused(), unavailable()]
+    report = archive.update(client, fills=[("28175", "HK")], on_error="collect")
+    assert not report.errors["fills", ("28175", "HK")].retryable
+    assert archive.status() == [] == archive.check(unread=timedelta(0))
+    # After an outage it is one that is still to be read.
+    archive.update(client, fills=[("28175", "HK")], on_error="collect")
+    assert [row["key"] for row in archive.status()] == ["28175 HK"]
+    assert {one.kind for one in archive.check()} == {"gap", "unread"}
+
+
+def test_fills_that_were_read_stay_when_the_account_is_refused_later(archive, book, client):
+    expected = book.put_fills(3)
+    archive.update(client, fills=[HK])
+    book.failures[fills_path()] = [refused()]
+    assert not archive.update(client, fills=[HK], on_error="collect")
+    assert archive.fills(*HK).all() == expected and len(archive.status()) == 1
+
+
+def test_a_start_in_the_future_is_shown_as_it_was_written(archive, client):
+    tomorrow = (datetime.now(timezone.utc) + timedelta(days=1)).replace(microsecond=0)
+    for start, shown in ((tomorrow.date().isoformat(), None), (tomorrow, tomorrow)):
+        with pytest.raises(bl.ConfigError) as caught:
+            archive.update(client, fills=[HK], start=start)
+        expected = f"{start}T00:00:00Z" if shown is None else f"{shown:%Y-%m-%dT%H:%M:%SZ}"
+        said = str(caught.value)
+        assert said.startswith(f"start is {expected}, which is in the future; expected at most ")
+        assert "." not in said

@@ -112,6 +112,9 @@ def test_served_rows_have_the_requested_range_and_page(sandbox):
         ("fail_next", {"status": 200}, "status is 200"),
         ("fail_next", {"code": 0}, "a success"),
         ("fail_next", {"times": 0}, "times is 0"),
+        ("put", ("fills_history", [{"qty": 100}]), r"rows\[0\]\['qty'\] is 100; .*: '100'"),
+        ("put", ("fills_history", [{}, {"price": 2.5}]), r"rows\[1\]\['price'\] is 2.5; .* a str"),
+        ("put", ("fills_history", [{"code": 700}]), r"rows\[0\]\['code'\] is 700"),
         ("__class__", {"today": "2026-01-05"}, "a date"),
         ("__class__", {"today": datetime.date(1901, 1, 1)}, "today is 1901-01-01"),
     ],
@@ -187,3 +190,18 @@ def test_the_date_of_the_sandbox_can_be_fixed():
             # The key's timestamps are of the local clock, and accepted.
             assert {request.status for request in sandbox.requests} == {200}
     assert seen[0] == seen[1]
+
+
+def test_put_takes_null_and_fields_that_are_unknown_or_missing(sandbox):
+    rows = [{"qty": None, "new": 1.5, "side": {"a": [1]}}, {}]
+    sandbox.put("fills_history", rows)
+    with sandbox.client() as client:
+        assert client.fills_history("281756", "HK").all() == rows
+
+
+def test_a_value_of_another_type_can_be_served_by_a_declaration_of_its_path(sandbox):
+    path = "/api/v1.0/accounts/{acc_id}/fills_history"
+    own = bl.Endpoint("own_fills", "GET", path, rows="data.fills", paging="page_flag")
+    sandbox.serve(own, [{"qty": 100}])
+    with sandbox.client() as client:
+        assert client.pages(own, acc_id="281756").all() == [{"qty": 100}]

@@ -91,6 +91,34 @@ def archive(tmp_path):
             "did you mean 'fills'?",
         ),
         (lambda archive: archive.fills("1", "HK", symbol="HK.00700"), "did you mean 'code'?"),
+        (lambda: bl.ApiKey("id", "key.pem", passphrase="secret"), "did you mean 'password'?"),
+        (lambda: bl.ApiKey("id", "key.pem", pwd="secret"), "did you mean 'password'?"),
+        (
+            lambda: bl.Sandbox(latency=0.1),
+            "pass faults=Faults(latency=...), or set `sandbox.faults`",
+        ),
+        (lambda: bl.Sandbox(error_rate=0.1), "pass faults=Faults(error_rate=...)"),
+        (lambda: bl.Sandbox(random_state=1), "did you mean 'seed'?"),
+        (lambda: bl.Sandbox(expires_in=60), "did you mean 'token_lifetime'?"),
+        (lambda: bl.Faults(delay=0.1), "did you mean 'latency'?"),
+        (lambda: bl.RateLimit(20, capacity=5), "did you mean 'burst'?"),
+        (
+            lambda: bl.Endpoint("kline", "GET", "/x", rows="data", pagination="next_key"),
+            "did you mean 'paging'?",
+        ),
+        (lambda: bl.Endpoint("kline", "GET", "/x", schema={}), "did you mean 'record'?"),
+        (lambda: bl.DateRange("end", next="a", key="b"), "did you mean 'unique'?"),
+        (lambda: bl.generate_key(key_size=3072), "did you mean 'bits'?"),
+        (lambda: bl.generate_key(kind="Ed25519"), "did you mean 'algorithm'?"),
+        (lambda url: bl.login(url, port=8080), "did you mean 'redirect_port'?"),
+        (lambda url: bl.login(url, scope="quote:read"), "the user chooses the scopes"),
+        (lambda url: bl.begin_login(url, open_browser=False), "send the user to `flow.url`"),
+        (
+            lambda url: bl.register_client(url, redirect_uris=["https://a.b/c"], name="x"),
+            "did you mean 'client_name'?",
+        ),
+        (lambda: bl.Archive(path="a.db"), "did you mean 'target'?"),
+        (lambda url: bl.Client(url, max_rps=5), "did you mean 'rate_limit'?"),
         (lambda: bl.generate_key("ed25519"), "did you mean 'Ed25519'"),
         (lambda sandbox: sandbox.client(auth="ed25519"), "did you mean 'Ed25519'"),
         (lambda records: records.to_pandas(decimals="Decimal"), "did you mean 'decimal'"),
@@ -120,6 +148,30 @@ def test_a_wrong_call_leads_to_the_right_one(call, said, request):
         result = called(call, request)
         asyncio.run(result)  # Of an async method.
     assert said in str(caught.value) and "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda given: bl.OAuth("id", store=bl.MemoryStore(), secret=given), "'client_secret'"),
+        (lambda given: bl.Client("https://a.b", api_secret=given), "'auth'"),
+        (
+            lambda given: bl.OAuthApp(
+                "https://a.b", "id", redirect_uri="https://a.b/c", secret=given
+            ),
+            "'client_secret'",
+        ),
+    ],
+)
+def test_a_secret_by_another_name_is_not_shown(call, said):
+    with pytest.raises(TypeError, match=f"did you mean {said}") as caught:
+        call("canary-7c1e")
+    traceback = caught.value.__traceback__
+    frames = []
+    while (traceback := traceback.tb_next) is not None:
+        frames.append(traceback.tb_frame.f_locals)
+    # Besides that of the lambda.
+    assert "canary" not in f"{caught.value} {frames[1:]}" and len(frames) == 1
 
 
 @pytest.mark.parametrize(

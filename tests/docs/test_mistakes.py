@@ -113,6 +113,19 @@ def error_of(code, names):
     raise AssertionError("no error was raised")
 
 
+def test_the_mistakes_without_an_error_have_none(names):
+    pd, client = pytest.importorskip("pandas"), names["client"]
+    records = client.fills_history("281756", "HK").all(max_items=2)
+    one, other = records
+    for frame in (
+        pd.DataFrame(records),
+        pd.DataFrame(client.fills_history("281756", "HK")).head(2),
+    ):
+        assert frame["qty"].sum() == one["qty"] + other["qty"]
+    assert records.to_pandas()["qty"].sum() == float(one["qty"]) + float(other["qty"])
+    assert client.fills_history("281756", "HK", code="HK.0700").all() == []
+
+
 @pytest.mark.parametrize("row", IN_A_SHELL, ids=lambda row: row.mistake)
 def test_the_command_says_what_the_page_says(row, names, capsys):
     from boardlot.cli import main

@@ -264,3 +264,33 @@ def test_a_success_mark_beside_an_error_status_is_reported_as_it_is(status):
     with StandInService([response(body, status)]) as service, refused as caught:
         quotes(client_of(service))
     assert caught.value.http_status == status
+
+
+def test_a_client_that_the_service_does_not_know_is_not_a_wrong_secret():
+    """RFC 6749 has one error for both: the description tells them apart."""
+    store, callback = bl.MemoryStore(), "https://app.example.com/callback"
+    with bl.Sandbox(token_lifetime=0.0, fills=0) as sandbox:
+        registered = bl.register_client(
+            sandbox.base_url, redirect_uris=[callback], confidential=True
+        )
+        secret = registered.client_secret
+        app = bl.OAuthApp(
+            sandbox.base_url,
+            registered.client_id,
+            redirect_uri=callback,
+            client_secret=secret,
+            store=store,
+        )
+        begun = app.authorization_url()
+        session = {"state": begun.state, "code_verifier": begun.code_verifier}
+        login = app.fetch_token(sandbox.authorize_demo_user(begun.url), **session, user="alice")
+        sandbox.reset()
+        with (
+            bl.Client(sandbox.base_url, auth=login) as client,
+            pytest.raises(bl.LoginRequired) as caught,
+        ):
+            client.dividends("HK.00700")
+    said = str(caught.value)
+    assert f"client_id '{registered.client_id}' is not known to the service" in said
+    assert "client_secret" not in said and secret not in said
+    assert "Register the client again" in caught.value.hint

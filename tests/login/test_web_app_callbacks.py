@@ -156,3 +156,17 @@ def test_security_44_a_callback_of_another_service_sends_nothing(server, app, be
     assert server.counts["authorization_code"] == 0
     # The login is still in progress, and completed by the callback of its own service.
     assert fetch(app, f"{callback}&{urlencode({'iss': server.base_url})}", begun).scopes
+
+
+@pytest.mark.parametrize(
+    ("description", "said"),
+    [(None, "access_denied"), (" ", "access_denied"), ("no", "access_denied: no")],
+)
+def test_an_error_without_a_description_ends_with_its_code(server, app, description, said):
+    begun = app.authorization_url()
+    error = {"error": "access_denied", "state": begun.state}
+    if description is not None:
+        error["error_description"] = description
+    with pytest.raises(bl.OAuthError) as caught:
+        fetch(app, f"{REDIRECT}?{urlencode(error)}", begun)
+    assert str(caught.value) == said and caught.value.description == (description or "")

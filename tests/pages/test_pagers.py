@@ -127,6 +127,27 @@ def test_security_31_a_cursor_from_long_before_a_checkpoint_is_noticed_after_it(
         assert [row["n"] for row in run("sync", server, go_on)] == [195, 196]
 
 
+def test_a_checkpoint_of_another_account_names_both(sandbox_of_fills):
+    with sandbox_of_fills.client() as client:
+        pager = client.fills_history(281756, "HK")
+        next(pager)
+        with pytest.raises(bl.ConfigError) as caught:
+            client.fills_history("5001", "US", resume=pager.checkpoint())
+        said = str(caught.value)
+        assert (
+            "another call (fills_history of acc_id 281756, trd_market HK); this one is of" in said
+        )
+        assert "of acc_id 5001, trd_market US: pass the same arguments" in said
+        with pytest.raises(bl.ConfigError, match=r"another call \(fills_history\); pass the same"):
+            client.fills_history("281756", "HK", code="HK.00700", resume=pager.checkpoint())
+
+
+@pytest.fixture
+def sandbox_of_fills():
+    with bl.Sandbox(seed=7, fills=60) as sandbox:
+        yield sandbox
+
+
 def test_a_checkpoint_is_rejected_by_another_service_and_with_any_character_changed():
     with (
         StandInService(PagedList("fills_history", LENGTHS)) as server,

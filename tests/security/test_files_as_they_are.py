@@ -219,8 +219,9 @@ CUT = "-----BEGIN CERTIFICATE-----\nMIIB"
 def test_a_certificate_that_cannot_be_trusted_is_refused_with_the_reason(wrong, reason, tmp_path):
     path = tmp_path / "ca.pem"
     path.write_text(wrong(CERTIFICATE.read_text()))
-    with pytest.raises(bl.ConfigError, match=reason):
+    with pytest.raises(bl.ConfigError, match=reason) as caught:
         bl.Client("https://api.example.com", ca_file=path)
+    assert str(caught.value).startswith(f"ca_file {path} ")
 
 
 def test_a_certificate_that_signs_itself_has_its_own_hint(tmp_path, server):

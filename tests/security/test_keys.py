@@ -86,3 +86,53 @@ def test_a_pickled_key_is_found_from_another_folder(key_file, monkeypatch):
     pickled = pickle.dumps(bl.ApiKey("id", "key.pem"))
     monkeypatch.chdir("/")
     assert pickle.loads(pickled).key_id == "id"
+
+
+PUBLIC = bl.generate_key().public_pem
+
+
+@pytest.mark.parametrize("name", ["key.pub", "kye.pem", "key.pem.bak", "key.csr"])
+def test_a_missing_key_file_is_not_a_public_key_or_a_folder(name, tmp_path):
+    (tmp_path / name).write_text(PUBLIC)
+    (tmp_path / "keys.pem").mkdir()
+    with pytest.raises(bl.ConfigError, match="cannot be read") as caught:
+        bl.ApiKey("id", tmp_path / "key.pem")
+    assert "did you mean" not in str(caught.value)
+    # The next nearest is a private key.
+    (tmp_path / "mykey.pem").write_text(bl.generate_key().private_pem)
+    with pytest.raises(bl.ConfigError, match=r"did you mean 'mykey\.pem'\?"):
+        bl.ApiKey("id", tmp_path / "key.pem")
+
+
+LOCKED = rsa_pem(2048, PrivateFormat.PKCS8, BestAvailableEncryption(b"right")).decode()
+UNUSABLE = {
+    "is a public key": PUBLIC,
+    "is no key in PEM or DER": "hello",
+    "is an RSA key under 2048 bits": rsa_pem(1024).decode(),
+    "is encrypted; pass its password": LOCKED,
+    "is not valid PEM": "-----BEGIN PRIVATE KEY-----\n!\n-----END PRIVATE KEY-----\n",
+    "is 70000 bytes long": "x" * 70_000,
+}
+
+
+@pytest.mark.parametrize("said", UNUSABLE)
+def test_an_error_about_what_is_in_a_key_file_names_the_file(said, tmp_path):
+    path = tmp_path / "key.pem"
+    path.write_text(UNUSABLE[said])
+    path.chmod(0o600)
+    with pytest.raises(bl.ConfigError) as caught:
+        bl.ApiKey("id", path)
+    assert str(caught.value).startswith(f"private_key {path} {said}")
+    # Not one of a key that came from no file.
+    with pytest.raises(bl.ConfigError) as caught:
+        bl.ApiKey("id", UNUSABLE[said].encode())
+    assert str(caught.value).startswith(f"private_key {said}")
+
+
+def test_a_wrong_password_is_about_that_file(tmp_path):
+    path = tmp_path / "key.pem"
+    path.write_text(LOCKED)
+    path.chmod(0o600)
+    with pytest.raises(bl.ConfigError) as caught:
+        bl.ApiKey("id", path, password="wrong")
+    assert str(caught.value) == f"private_key {path} cannot be decrypted: the password is wrong"

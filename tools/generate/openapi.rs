@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use boardlot_client::api::{
     CursorLocation, CursorPaging, ENDPOINTS, Endpoint, Envelope, Field, FirstPage, Kind, Member,
     Method, OAUTH_ENDPOINTS, Parameter, ParameterKind, ParameterLocation, Record, RecordsLocation,
-    ResponseShape, SCOPES, Schema, TimeUnit, Value, ValueSet, Wire,
+    ResponseShape, SCOPES, Schema, TimeUnit, Value, ValueSet,
 };
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -846,18 +846,13 @@ fn fields<'a>(
 }
 
 fn field_schema(schemas: &mut Schemas, record: &str, field: &Field) -> Object {
-    let kind = match field.kind {
-        Kind::Text | Kind::Date | Kind::Decimal | Kind::Timestamp(_, Wire::Text) => "string",
-        Kind::Integer | Kind::IntegerNotZero | Kind::Timestamp(_, Wire::Integer) => "integer",
-        Kind::Number => "number",
-        Kind::Flag => "boolean",
-        Kind::Object(inner) => {
-            let name = format!("{record}{}", camel(&field.name));
-            return schemas.add(&name, |schemas| {
-                fields(schemas, &name, inner.iter()).with_text("description", field.doc)
-            });
-        }
-    };
+    if let Kind::Object(inner) = field.kind {
+        let name = format!("{record}{}", camel(&field.name));
+        return schemas.add(&name, |schemas| {
+            fields(schemas, &name, inner.iter()).with_text("description", field.doc)
+        });
+    }
+    let kind = field.json_type();
     let schema = match field.values {
         Some(set) => schemas.value_set(set),
         None if field.nullable => object().with("type", [kind, "null"]),

@@ -253,7 +253,12 @@ impl Sandbox {
         let has_rows =
             |endpoint: &EndpointRef| matches!(endpoint.response, ResponseShape::Rows(..));
         match endpoints().filter(has_rows).find(|endpoint| endpoint.name == name) {
-            Some(endpoint) => self.serve(endpoint, rows, only),
+            Some(endpoint) => {
+                let rows = CustomRows::new(endpoint, rows, only)?;
+                rows.check_numbers()?;
+                self.shared.add_custom(rows);
+                Ok(())
+            }
             None => Err(unknown_endpoint("name", name, names(endpoints().filter(has_rows)))),
         }
     }

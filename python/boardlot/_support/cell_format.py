@@ -29,6 +29,11 @@ def time_of(micros: int) -> datetime:
     return EPOCH + timedelta(microseconds=micros)
 
 
+def shown_time(micros: int, timespec: str = "auto") -> str:
+    """The same in UTC for errors, in no more digits than it has, or in whole `"seconds"`."""
+    return time_of(micros).isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
 class Column(NamedTuple):
     """A column as the schema declares it, or as inferred for an unknown field."""
 

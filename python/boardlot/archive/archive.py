@@ -245,7 +245,7 @@ class Archive(Reader):
                 report._raise()
             return report
 
-        return in_thread(run) if isinstance(client, AsyncClient) else run()
+        return in_thread(run, "Archive.update") if isinstance(client, AsyncClient) else run()
 
     def _update(
         self,
@@ -325,7 +325,7 @@ class Archive(Reader):
         def run() -> Records[Any]:
             return records_of(read_through(work))
 
-        return in_thread(run) if isinstance(client, AsyncClient) else run()
+        return in_thread(run, "Archive.get") if isinstance(client, AsyncClient) else run()
 
     @overload
     def follow(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from boardlot._support.cell_format import time_of
+from boardlot._support.cell_format import shown_time
 from boardlot.archive.database import Database, canonical
 from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.freshness import service_now
@@ -57,8 +57,8 @@ def _gaps(database: Database, now: int) -> Iterator[Finding]:
                 "gap",
                 "fills",
                 str(series),
-                f"from {_shown(start)} to {_shown(end)} nothing was read; update it with "
-                f"start={_shown(start)!r}",
+                f"from {shown_time(start)} to {shown_time(end)} nothing was read; update it with "
+                f"start={shown_time(start)!r}",
             )
 
 
@@ -104,7 +104,7 @@ def _restated(database: Database) -> Iterator[Finding]:
         "where l.list = 'dividends' and v.change = 'changed' order by l.id, v.id"
     )
     for key, identity, seen_at in rows:
-        text = f"the dividend {identity} was restated; seen at {_shown(seen_at)}"
+        text = f"the dividend {identity} was restated; seen at {shown_time(seen_at)}"
         yield Finding("restated", "dividends", key, text)
 
 
@@ -118,7 +118,7 @@ def _unread(database: Database, before: int) -> Iterator[Finding]:
         "select list, key, read_at from lists where read_at < ? order by id", (before,)
     )
     for name, key, read_at in rows:
-        when = "it was never read completely" if read_at is None else f"read {_shown(read_at)}"
+        when = "it was never read completely" if read_at is None else f"read {shown_time(read_at)}"
         yield Finding("unread", name, key, f"{when}; nothing has updated it since")
 
 
@@ -133,9 +133,5 @@ def _in_the_future(database: Database, latest: int) -> Iterator[Finding]:
         (latest, latest, latest),
     )
     for name, key, at in rows:
-        text = f"seen at {_shown(at)}, which is in the future: a clock was wrong"
+        text = f"seen at {shown_time(at)}, which is in the future: a clock was wrong"
         yield Finding("future", name, key, text)
-
-
-def _shown(at: int) -> str:
-    return time_of(at).isoformat().replace("+00:00", "Z")

@@ -317,6 +317,20 @@ class FillStore:
         with self._progressing() as (transaction, series):
             fetch.store(transaction, "series", series)
 
+    def forget_unread(self) -> None:
+        """Remove a series of which nothing was ever read, since the service refuses it: its account
+        or market was mistyped, and `check` would report it for ever."""
+        unused = " and ".join(
+            f"not exists (select 1 from {table} other where other.series = series.id)"
+            for table in ("fill_versions", "coverage", "followers")
+        )
+        with self._database.transaction(self._lock) as transaction:
+            transaction.execute(
+                "delete from series where account = ? and market = ? and read_at is null "
+                f"and position is null and {unused}",
+                self._names,
+            )
+
     # Followers.
 
     def prepare_following(self) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from boardlot import Endpoint, Records, _core
-from boardlot._calls import explained
+from boardlot._calls import explained, named
 from boardlot._support.cell_format import time_of
 from boardlot._support.clients import Time
 from boardlot.archive import observations
@@ -31,6 +31,7 @@ UNREAD = timedelta(days=7)
 
 
 @explained
+@named("Archive")
 class Reader:
     """The methods of an archive that only read it."""
 

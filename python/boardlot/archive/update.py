@@ -11,7 +11,7 @@ from typing import Any
 
 from boardlot import _core
 from boardlot._core import Rows
-from boardlot._support.cell_format import time_of
+from boardlot._support.cell_format import shown_time, time_of
 from boardlot.archive import observations
 from boardlot.archive.database import Database
 from boardlot.archive.fills import Fills, FillStore, State, add
@@ -20,7 +20,14 @@ from boardlot.archive.lists import ListSpec, Series
 from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts, Name, UpdateReport
 from boardlot.archive.views import check_name
-from boardlot.errors import ApiError, BoardlotError, ConfigError, PaginationError, StoreError
+from boardlot.errors import (
+    ApiError,
+    AuthenticationError,
+    BoardlotError,
+    ConfigError,
+    PaginationError,
+    StoreError,
+)
 from boardlot.pager import Pager
 
 # The fills that are read before they are stored, and for how long: a transaction for each page
@@ -151,7 +158,13 @@ class FillReader:
         with database.lock(f"update:{name}").held(self.work.wait) as lock:
             # Another one may have been the first to read it.
             check_service(database, self.series.place, name, client)
-            yield FillStore(database, self.series, lock, service_of(client))
+            store = FillStore(database, self.series, lock, service_of(client))
+            try:
+                yield store
+            except ApiError as error:
+                if not error.retryable and not isinstance(error, AuthenticationError):
+                    store.forget_unread()
+                raise
 
     def read(
         self,
@@ -165,8 +178,8 @@ class FillReader:
         start = self.work.start
         if start is not None and start > now:
             raise ConfigError(
-                f"start is {start} (microseconds since 1970), which is in the future; "
-                f"expected at most {now}, the service's time"
+                f"start is {shown_time(start)}, which is in the future; expected at most "
+                f"{shown_time(now, 'seconds')}, the service's time"
             )
         state = store.state()
         if state.position is not None and state.run_start is not None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextvars import ContextVar, copy_context
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from boardlot import AsyncClient, _core
 
@@ -71,7 +71,15 @@ def pause(seconds: float, event: threading.Event | None = None) -> bool:
             return event.is_set()
 
 
-async def in_thread(work: Callable[[], T]) -> T:
+def in_thread(work: Callable[[], T], name: str) -> Coroutine[Any, Any, T]:
+    """The result of work on a thread, awaited: the coroutine of the method of this name, which
+    Python says if it is never awaited."""
+    coroutine = _in_thread(work)
+    cast("Any", coroutine).__qualname__ = name
+    return coroutine
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
     """The result of work on a thread, with the caller's context.
 
     Once the task is cancelled, the work ends, and releases what it has locked, before this ends. A
@@ -142,7 +150,7 @@ async def each_async(items: Generator[Any, None, None]) -> AsyncGenerator[Any]:
             items.close()
 
     try:
-        while (item := await in_thread(following)) is not end:
+        while (item := await _in_thread(following)) is not end:
             if isinstance(item, Pause):
                 await asyncio.sleep(item)
             else:

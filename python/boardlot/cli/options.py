@@ -121,7 +121,8 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             metavar="CONDITION",
             multiple=True,
             shell_complete=complete_condition,
-            help="Write only rows such as 'qty>=100'; repeat it for more: = != < <= > >= ~.",
+            help="Write only rows such as 'qty>=100', in quotes; repeat it for more: "
+            "= != < <= > >= ~.",
         ),
         option(
             "--sort",

@@ -19,11 +19,13 @@ use super::{
 };
 use crate::{
     api::Argument,
-    error::{Error, ErrorKind, Result, excerpt, is_temporary},
+    error::{Error, ErrorKind, Result, excerpt, is_temporary, says_client_unknown},
 };
 
 /// The error code of RFC 6749 for a client that was not authenticated.
 const INVALID_CLIENT: &str = "invalid_client";
+const CLIENT_SECRET_ADVICE: &str = "Pass the `client_secret` of the registration to `OAuth` or `OAuthApp`; the stored login is unchanged. \
+     If the client no longer exists, register it again and log in.";
 
 impl OAuth {
     /// The current token, refreshed if necessary. One call at a time runs in this process.
@@ -89,16 +91,24 @@ impl OAuth {
     }
 
     /// The service did not authenticate the client. The tokens are not at fault.
-    fn wrong_client_secret(&self, sent: bool, description: &str) -> Error {
-        let state = match sent {
-            true => "wrong",
-            false => "missing",
+    fn invalid_client(&self, sent: bool, description: &str) -> Error {
+        let why = if description.is_empty() { INVALID_CLIENT } else { description };
+        let client_id = excerpt(&self.client_id);
+        let (why, advice) = match (says_client_unknown(description), sent) {
+            (true, _) => (
+                format!("client_id '{client_id}' is not known to the service ({why})"),
+                "Register the client again, and log in with its new id: the registration was removed, or it \
+                 is that of another service. The stored login is unchanged.",
+            ),
+            (false, true) => (
+                format!("client_secret is wrong; expected the one from the registration ({why})"),
+                CLIENT_SECRET_ADVICE,
+            ),
+            (false, false) => (
+                format!("client_secret is missing; expected the one from the registration ({why})"),
+                CLIENT_SECRET_ADVICE,
+            ),
         };
-        let why = if description.is_empty() { "invalid_client" } else { description };
-        let why =
-            format!("client_secret is {state}; expected the one from the registration ({why})");
-        let advice = "Pass the `client_secret` of the registration to `OAuth` or `OAuthApp`; the stored \
-                      login is unchanged. If the client no longer exists, log in again.";
         let error = self.login_required(INVALID_CLIENT, &why);
         // A profile's secret comes from its login.
         if self.profile.get().is_some() {
@@ -211,7 +221,7 @@ impl LockedRefresh<'_> {
         let (oauth, slot) = (self.oauth, self.slot);
         // A caller without the right secret must not end the login for the others.
         if error == INVALID_CLIENT {
-            let error = oauth.wrong_client_secret(sends_secret, description);
+            let error = oauth.invalid_client(sends_secret, description);
             let refusal = Refusal { stored: self.stored.clone(), error: error.clone() };
             slot.refuse_secret(oauth.client_secret.clone(), refusal);
             return Err(RefreshFailure::OfSecret(error));

@@ -44,6 +44,7 @@ pub use proxy::{ENVIRONMENT, environment_proxy};
 pub use redact::{is_public_header, redact_named_secrets};
 pub use request::{Request, header_pair, method};
 pub use time_range::{RangeEnd, TimeRange};
+pub use tls::check_authorities;
 pub use transport::Transport;
 
 /// A response with its whole body.

@@ -39,6 +39,11 @@ pub fn tls_config(ca_bundle: Option<&[u8]>) -> Result<ClientConfig> {
     Ok(config)
 }
 
+/// An error if a PEM bundle cannot be trusted as it is.
+pub fn check_authorities(ca_bundle: &[u8]) -> Result<()> {
+    own_authorities(ca_bundle).map(drop)
+}
+
 /// All certificates of a PEM bundle. One that cannot be trusted as it is would be missing without a word.
 fn own_authorities(text: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
     let refuse = |what: String| Err(Error::config(format!("ca_file {what}")));

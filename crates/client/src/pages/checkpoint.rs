@@ -16,6 +16,9 @@ struct Checkpoint {
     /// The address of the service.
     service: String,
     call: String,
+    /// The account or plate, for the error about a checkpoint of another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    of: Option<String>,
     /// A digest of the call and its arguments.
     id: String,
     at: Position,
@@ -48,6 +51,7 @@ pub fn text_of(position: &Position, listing: &Listing, origin: &str) -> String {
         boardlot: VERSION,
         service: origin.to_owned(),
         call: listing.label().to_owned(),
+        of: listing.subject().map(str::to_owned),
         id: listing.identity(),
         at: position.clone(),
         checksum: String::new(),
@@ -83,10 +87,7 @@ pub fn read(text: &str, listing: &Listing, origin: &str) -> Result<Position> {
         )));
     }
     if checkpoint.call != listing.label() || checkpoint.id != listing.identity() {
-        return Err(Error::config(format!(
-            "resume is a checkpoint of another call ({}); pass the same arguments to the same method",
-            checkpoint.call.escape_debug()
-        )));
+        return Err(of_another_call(&checkpoint, listing));
     }
     let at = checkpoint.at;
     let started = at.cursor.is_some() || at.row > 0 || at.window > 0;
@@ -106,6 +107,19 @@ pub fn read(text: &str, listing: &Listing, origin: &str) -> Result<Position> {
         return Err(Error::config("resume is a checkpoint with other keys"));
     }
     Ok(at)
+}
+
+/// Names what both are of, if these are other accounts or plates.
+fn of_another_call(checkpoint: &Checkpoint, listing: &Listing) -> Error {
+    let call = checkpoint.call.escape_debug();
+    let expected = "pass the same arguments to the same method";
+    Error::config(match (&checkpoint.of, listing.subject()) {
+        (Some(of), Some(own)) if of != own => format!(
+            "resume is a checkpoint of another call ({call} of {}); this one is of {own}: {expected}",
+            of.escape_debug()
+        ),
+        _ => format!("resume is a checkpoint of another call ({call}); {expected}"),
+    })
 }
 
 /// Returns true if a window of these times can be one of the list's time range.

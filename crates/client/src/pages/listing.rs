@@ -97,6 +97,12 @@ impl Listing {
         self.keys.is_none() || numbers.all(|number| number < self.calls.len())
     }
 
+    /// The required arguments of its call, if it is one of a built-in endpoint.
+    pub(super) fn subject(&self) -> Option<&str> {
+        let call = self.valid_call().filter(|_| self.keys.is_none());
+        call.and_then(|call| call.subject.as_deref())
+    }
+
     /// Identifies the list: the same calls of the same keys have the same digest.
     pub fn identity(&self) -> String {
         match (&self.keys, self.valid_call()) {

@@ -7,7 +7,10 @@ use super::{
     records_call::RecordsCall,
 };
 use crate::{
-    api::{Argument, CursorLocation, CursorPaging, Endpoint, FirstPage, Paging, ParameterLocation},
+    api::{
+        Argument, CursorLocation, CursorPaging, EncodedValue, Endpoint, FirstPage, Paging,
+        ParameterLocation,
+    },
     auth::body_hash,
     decode::{Page, Value, is_last_page},
     error::{Error, Result},
@@ -57,6 +60,9 @@ pub struct PagedCall {
     pub part: Option<usize>,
     /// The field that identifies a record, if the endpoint declares one.
     pub record_id: Option<String>,
+    /// The required arguments of a built-in endpoint, such as the account: `acc_id 281756, trd_market HK`. Those
+    /// of other requests may be secrets.
+    pub subject: Option<String>,
 }
 
 impl PagedCall {
@@ -89,7 +95,9 @@ impl PagedCall {
         let time_range = plan.request.time_range;
         let time_range = time_range.filter(|range| !range.is_given() || windows > 1);
         let record_id = record_id(&paging).or_else(|| endpoint.record_id.map(str::to_owned));
-        Ok(PagedCall { plan, paging, place, time_range, windows, chosen, part: None, record_id })
+        let subject = subject(endpoint, arguments);
+        let part = None;
+        Ok(PagedCall { plan, paging, place, time_range, windows, chosen, part, record_id, subject })
     }
 
     /// The same, restricted to one of `parts` windows of the time range, the latest of which is 0.
@@ -122,8 +130,17 @@ impl PagedCall {
         // Reading a list changes nothing at the service.
         let plan = RecordsCall::custom(request.idempotent(), rows);
         let record_id = record_id(&paging);
-        let (windows, chosen) = (1, ChosenWindows::Never);
-        PagedCall { plan, paging, place, time_range: None, windows, chosen, part: None, record_id }
+        PagedCall {
+            plan,
+            paging,
+            place,
+            time_range: None,
+            windows: 1,
+            chosen: ChosenWindows::Never,
+            part: None,
+            record_id,
+            subject: None,
+        }
     }
 
     /// The cursor to send; none for the first page of some lists. The caller's own is sent unchanged.
@@ -204,6 +221,18 @@ impl PagedCall {
         let text = format!("{method}\n{path}\n{query:?}\n{windows}\n{paging}{body}");
         short_digest(&text, 32)
     }
+}
+
+fn subject<N: AsRef<str>>(endpoint: &Endpoint, arguments: &[(N, Argument)]) -> Option<String> {
+    let is_built_in = endpoint.undeclared.is_none();
+    let required = endpoint.parameters.iter().filter(|parameter| parameter.required && is_built_in);
+    let shown = required.filter_map(|parameter| {
+        let (_, argument) = arguments.iter().find(|(name, _)| name.as_ref() == parameter.name)?;
+        let value = EncodedValue::from(argument.clone()).into_text();
+        Some(format!("{} {value}", parameter.name))
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    (!shown.is_empty()).then_some(shown)
 }
 
 /// The first digits of the digest of a text.

@@ -9,8 +9,8 @@ use std::{
 
 use boardlot_service::{
     api::{
-        DateRange, Endpoint, EndpointRef, Kind, MICROS_PER_DAY, NextEnd, Paging, ResponseShape,
-        Schema, TimeRangeSpec,
+        DateRange, Endpoint, EndpointRef, Field, Kind, MICROS_PER_DAY, NextEnd, Paging,
+        ResponseShape, Schema, TimeRangeSpec,
     },
     error::{Error, Result},
 };
@@ -133,6 +133,30 @@ impl CustomRows {
             sort(&mut rows, &field)?;
         }
         Ok(CustomRows { endpoint, only, rows, lists: Lists::default() })
+    }
+
+    /// An error for a number where the service sends a text, such as a quantity: code that works with it would fail
+    /// in production. All else is left to the test; of a timestamp, the client reads both forms.
+    pub fn check_numbers(&self) -> Result<()> {
+        let ResponseShape::Rows(_, schema) = &self.endpoint.response else { return Ok(()) };
+        let fields = schema.all_fields();
+        let is_text = |field: &Field| {
+            field.json_type() == "string" && !matches!(field.kind, Kind::Timestamp(..))
+        };
+        for (index, row) in self.rows.iter().enumerate() {
+            let Ok(members) = serde_json::from_str::<Map<String, Value>>(row.0.0.get()) else {
+                continue;
+            };
+            for (name, value) in members.iter().filter(|(_, value)| value.is_number()) {
+                let mut declared = fields.iter().filter(|field| field.name == *name).peekable();
+                if declared.peek().is_some() && declared.all(is_text) {
+                    let place = format!("rows[{index}]['{}']", name.escape_debug());
+                    let expected = format!("a string, as the service sends it: '{value}'");
+                    return Err(Error::argument(&place, &value.to_string(), &expected));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Returns true if these are the rows of the same requests.

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use super::values::ValueSet;
+use super::values::{Value, ValueSet};
 
 /// The fields of one kind of row.
 #[derive(Debug)]
@@ -271,6 +271,23 @@ impl Field {
             Kind::Timestamp(TimeUnit::Micros, _) => "micros",
             Kind::Number if self.unit == "%" => "percent",
             kind => kind.name(),
+        }
+    }
+
+    /// The JSON type of its values, as JSON Schema names it.
+    pub fn json_type(&self) -> &'static str {
+        match (self.values, self.kind) {
+            (Some(set), _) if set.members.iter().any(|one| matches!(one.value, Value::Text(_))) => {
+                "string"
+            }
+            (Some(_), _) => "integer",
+            (None, Kind::Text | Kind::Date | Kind::Decimal) => "string",
+            (None, Kind::Timestamp(_, Wire::Text)) => "string",
+            (None, Kind::Integer | Kind::IntegerNotZero) => "integer",
+            (None, Kind::Timestamp(_, Wire::Integer)) => "integer",
+            (None, Kind::Number) => "number",
+            (None, Kind::Flag) => "boolean",
+            (None, Kind::Object(_)) => "object",
         }
     }
 

@@ -17,7 +17,7 @@ pub use error_class::ErrorClass;
 pub use nearest::{did_you_mean, nearest};
 pub use printable::{excerpt, is_unprintable, printable, record_value};
 pub use redact::{HELD_BYTES, Redactor, SHOWN_BYTES, Shown, held};
-pub use rejection::says_token_rejected;
+pub use rejection::{says_client_unknown, says_token_rejected};
 pub use resource::{NO_ENTROPY, NO_HOME, NO_LOCKS, NO_MODES, NO_THREAD};
 pub use unredacted::Unredacted;
 
@@ -114,7 +114,7 @@ pub enum ErrorKind {
     #[error("{0}")]
     Api(ApiFailure),
     /// The authorization server, or the user on its page, rejected the request.
-    #[error("{}: {}", excerpt(error), excerpt(description))]
+    #[error("{}", with_description(error, description))]
     OAuth {
         /// The error code of RFC 6749.
         error: String,
@@ -123,7 +123,7 @@ pub enum ErrorKind {
     },
     /// The token endpoint, or something in front of it, rejected the grant in another form than that of
     /// RFC 6749, section 5.2: another attempt may succeed.
-    #[error("{}: {}", excerpt(error), excerpt(description))]
+    #[error("{}", with_description(error, description))]
     GrantRejected {
         /// The code in the response, or `invalid_grant`.
         error: String,
@@ -226,6 +226,17 @@ impl Error {
     /// another value at the end.
     pub fn own_rule(name: &str, value: &str, expected: &str, meant: &str) -> Self {
         Self::argument(name, value, &format!("{expected} (boardlot's own rule){meant}"))
+    }
+
+    /// The same error about the contents of an argument that came from a file, which it names.
+    #[must_use]
+    pub fn of_file(mut self, argument: &str, file: &str) -> Self {
+        if let ErrorKind::Config(message) = self.kind.as_mut()
+            && let Some(rest) = message.strip_prefix(argument).filter(|rest| rest.starts_with(' '))
+        {
+            *message = format!("{argument} {file}{rest}");
+        }
+        self
     }
 
     /// A call that this object cannot serve, or not now: the arguments are not to blame.
@@ -433,6 +444,14 @@ impl fmt::Display for ApiFailure {
             write!(out, "{error_code}, ")?;
         }
         write!(out, "HTTP {})", self.http_status)
+    }
+}
+
+/// The code of an OAuth error, with its description unless the server sent none.
+fn with_description(code: &str, description: &str) -> String {
+    match description.trim() {
+        "" => excerpt(code),
+        text => format!("{}: {}", excerpt(code), excerpt(text)),
     }
 }
 

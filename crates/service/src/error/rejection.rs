@@ -11,6 +11,11 @@ const INVALID: &[&str] = &["invalid", "revoked", "malformed", "rejected", "inact
 /// Negated, these are a rejection.
 const VALID: &[&str] = &["valid", "active", "accepted", "recognized", "recognised"];
 const NEGATIONS: &[&str] = &["no", "not", "isnt", "longer"];
+/// Of a client that the service does not have; negated, the last ones are that as well.
+const UNKNOWN: &[&str] =
+    &["unknown", "unregistered", "unrecognized", "unrecognised", "nonexistent"];
+const NO: &[&str] = &["no", "not", "isnt", "doesnt", "cannot"];
+const KNOWN: &[&str] = &["known", "registered", "found", "exist", "exists", "such"];
 /// With "failed", these are a rejection.
 const CHECKS: &[&str] = &["verification", "validation", "check", "authentication"];
 
@@ -48,6 +53,17 @@ pub fn says_token_rejected(text: &str) -> bool {
         return false;
     }
     (0..words.len()).any(|place| is_rejected(&words, place)) || in_chinese(text)
+}
+
+/// Returns true if the description of an `invalid_client` says that there is no such client. By RFC 6749 that is the same error as
+/// a wrong secret.
+pub fn says_client_unknown(text: &str) -> bool {
+    let words = words(text);
+    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    text.len() <= MAX_TEXT
+        && has(&["client"])
+        && !has(&["secret", "authentication"])
+        && (has(UNKNOWN) || (has(NO) && has(KNOWN)))
 }
 
 fn is_rejected(words: &[String], place: usize) -> bool {
@@ -143,7 +159,34 @@ fn in_chinese(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::says_token_rejected;
+    use super::{says_client_unknown, says_token_rejected};
+
+    #[test]
+    fn a_client_that_does_not_exist_is_told_from_a_wrong_secret() {
+        for text in [
+            "the client is unknown",
+            "Unknown client",
+            "unknown client_id",
+            "Client not found",
+            "The client does not exist.",
+            "the client doesn't exist",
+            "clientId is not registered",
+            "no such client",
+        ] {
+            assert!(says_client_unknown(text), "{text}");
+        }
+        for text in [
+            "",
+            "invalid_client",
+            "Client authentication failed",
+            "unknown user",
+            "client_secret is not the client's",
+            "the secret is not known for this client",
+            "Client authentication failed (e.g., unknown client, no client authentication included)",
+        ] {
+            assert!(!says_client_unknown(text), "{text}");
+        }
+    }
 
     #[test]
     fn a_rejected_token_is_recognized_in_many_wordings() {

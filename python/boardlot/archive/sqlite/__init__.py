@@ -21,7 +21,7 @@ from boardlot.archive.database import (
 )
 from boardlot.archive.locks import WAIT, Lock, held_by
 from boardlot.archive.sqlite import types as sqlite_types
-from boardlot.archive.sqlite.backup import back_up
+from boardlot.archive.sqlite.backup import back_up, is_marked, unmark
 from boardlot.archive.sqlite.connection import SqliteConnection, is_busy, run_query
 from boardlot.archive.sqlite.files import (
     FileLock,
@@ -157,6 +157,9 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
                 self._retrying(lambda: connection.begin("begin immediate"))
                 if lock is not None:
                     lock.check()
+                if is_marked(connection):
+                    # A backup that was put in the place of the archive.
+                    unmark(connection)
                 yield connection
                 connection.execute("commit")
             except BaseException:

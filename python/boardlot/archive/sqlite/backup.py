@@ -8,11 +8,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 from boardlot import _core
+from boardlot._support.cell_format import shown_time
 from boardlot.archive import schema
-from boardlot.archive.database import store_error
+from boardlot.archive.database import Row, store_error
 from boardlot.archive.sqlite.connection import SqliteConnection
 from boardlot.archive.sqlite.files import ReadOnlyFile, create_private, files_of
 from boardlot.errors import ConfigError, StoreError
@@ -20,6 +23,8 @@ from boardlot.errors import ConfigError, StoreError
 # Pages that are copied between two looks for Ctrl-C: 4 MB.
 PAGES = 1_000
 MAGIC = b"SQLite format 3\0"
+# The `user_version` of a backup, until an update writes to it: "bkup".
+MARK = 0x626B7570
 
 
 def back_up(source: SqliteConnection, target: Path, wait: float) -> None:
@@ -35,7 +40,7 @@ def back_up(source: SqliteConnection, target: Path, wait: float) -> None:
             hint="A backup is never written over: name it after its day, or remove the old one.",
         )
     try:
-        with _private_copy(source, target, wait) as copied:
+        with _private_copy(source, target, wait, MARK) as copied:
             _core._replace_file(copied, target, False)
     except OSError as error:
         raise _not_written(target, error.strerror or str(error)) from error
@@ -48,7 +53,8 @@ def restore(backup: Path, target: Path, wait: float) -> None:
     damaged: then the file is replaced, with what is beside it.
 
     Raises:
-        ConfigError: Both are the same file.
+        ConfigError: Both are the same file, or the target is a backup or has other data: the two
+            are probably swapped.
         StoreError: The backup is not that of an archive, or damaged; the target is not an archive,
             is being written, or cannot be written; it is unchanged.
     """
@@ -57,6 +63,7 @@ def restore(backup: Path, target: Path, wait: float) -> None:
     if backup in files_of(target):
         raise ConfigError(f"the backup {str(backup)!r} is the archive itself; expected another one")
     with closing(_opened(backup)) as source:
+        _refuse_swapped(source, backup, target)
         try:
             if not target.exists() or not _put_into(source, target, wait):
                 _put_in_place_of(source, target, wait)
@@ -87,6 +94,67 @@ def _opened(backup: Path) -> SqliteConnection:
         raise
 
 
+@dataclass(frozen=True)
+class _Content:
+    """What tells an archive from its backups: the mark, its lists, and when one was last read."""
+
+    is_backup: bool
+    lists: set[Row]
+    read_at: int
+
+    @classmethod
+    def of(cls, connection: SqliteConnection) -> _Content:
+        lists = connection.execute(
+            "select service, 'fills', account || ' ' || market, read_at from series "
+            "where read_at is not null "
+            "union all select service, list, key, read_at from lists where read_at is not null"
+        )
+        times = [read_at for *_, read_at in lists]
+        names = {tuple(name) for *name, _ in lists}
+        return cls(is_marked(connection), names, max(times, default=0))
+
+
+def is_marked(connection: SqliteConnection) -> bool:
+    """True for a backup that nothing has been written to."""
+    return connection.execute("pragma user_version") == [(MARK,)]
+
+
+def unmark(connection: SqliteConnection) -> None:
+    """Make it an archive like any other."""
+    connection.execute("pragma user_version = 0")
+
+
+def _refuse_swapped(source: SqliteConnection, backup: Path, target: Path) -> None:
+    """Refuse to lose a backup, or data that the backup has never had.
+
+    An archive that is restored is usually newer than its backup, and has the lists of the backup.
+    """
+    try:
+        with closing(ReadOnlyFile(target, str(target)).connect()) as connection:
+            found = _Content.of(connection)
+    except (OSError, sqlite3.Error, StoreError):
+        return  # Missing or damaged, or not an archive, which is found out later.
+    own = _Content.of(source)
+    has_log = files_of(target)[1].exists()  # As only an archive in use has, or one after a crash.
+    if found.is_backup and not has_log:
+        problem = f"{target} is a backup; expected the archive that is restored"
+    elif found.lists and own.lists and found.lists.isdisjoint(own.lists):
+        problem = f"{target} is another archive: it has no list of the backup {backup}"
+    elif not own.is_backup and found.lists and own.read_at > found.read_at:
+        problem = (
+            f"{target} was last read at {shown_time(found.read_at, 'seconds')}, before {backup} "
+            f"({shown_time(own.read_at, 'seconds')}), so it is the older one"
+        )
+    else:
+        return
+    swapped = f"boardlot archive restore {quote(str(target))} {quote(str(backup))}"
+    raise ConfigError(
+        f"{problem}; nothing was written",
+        hint=f"If the two are swapped, run `{swapped}`. To replace {target} all the same, move it "
+        f"away first: mv {quote(str(target))} {quote(str(target) + '.old')}",
+    )
+
+
 def _put_into(source: SqliteConnection, target: Path, wait: float) -> bool:
     """Copy into a file that others may have open; `False` if it is too damaged for that."""
     with target.open("rb") as file:
@@ -105,6 +173,7 @@ def _put_into(source: SqliteConnection, target: Path, wait: float) -> bool:
             # A restored archive survives a loss of power.
             connection.execute("pragma synchronous = full")
             _copy(source, connection, target, wait)
+            unmark(connection)
             connection.execute("pragma journal_mode = wal")
             with suppress(sqlite3.Error):
                 connection.execute("pragma wal_checkpoint(truncate)")
@@ -122,7 +191,7 @@ def _is_damage(error: sqlite3.Error) -> bool:
 
 def _put_in_place_of(source: SqliteConnection, target: Path, wait: float) -> None:
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
-    with _private_copy(source, target, wait) as copied:
+    with _private_copy(source, target, wait, 0) as copied:
         copied.chmod(mode)
         # A log of the old file would be taken for one of the new file.
         for beside in files_of(target)[1:]:
@@ -131,7 +200,7 @@ def _put_in_place_of(source: SqliteConnection, target: Path, wait: float) -> Non
 
 
 @contextmanager
-def _private_copy(source: SqliteConnection, target: Path, wait: float) -> Iterator[Path]:
+def _private_copy(source: SqliteConnection, target: Path, wait: float, mark: int) -> Iterator[Path]:
     """A copy in a folder beside the target that nobody else can enter, removed afterwards."""
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name[:100]}.", dir=target.parent))
     try:
@@ -140,6 +209,7 @@ def _private_copy(source: SqliteConnection, target: Path, wait: float) -> Iterat
         try:
             with closing(SqliteConnection(str(path))) as connection:
                 _copy(source, connection, target, wait)
+                connection.execute(f"pragma user_version = {mark}")
         except sqlite3.Error as error:
             raise _not_written(target, str(error)) from error
         yield path

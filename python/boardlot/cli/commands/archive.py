@@ -315,7 +315,7 @@ def backup(settings: Settings, file: str, to: Path) -> None:
     cls=DataCommand,
     output="nothing",
     params=[
-        Argument("backup", "The backup, which is not changed.", metavar="BACKUP", type=UserPath()),
+        Argument("backup", "The backup, which is not changed.", metavar="BACKUP", type=_File()),
         Argument("file", "The archive, or a new file.", metavar="FILE", type=_File()),
     ],
     examples=[
@@ -324,19 +324,22 @@ def backup(settings: Settings, file: str, to: Path) -> None:
     ],
 )
 @click.pass_obj
-def restore(settings: Settings, backup: Path, file: str) -> None:
+def restore(settings: Settings, backup: str, file: str) -> None:
     """Make an archive what it was when it was backed up, whatever a crash has left of it.
 
     It may be in use: followers resume where they were then, so that what came since is delivered
-    again. An archive in PostgreSQL is restored by `pg_restore`.
+    again. A FILE that is a backup itself, or another archive, is left as it is. An archive in
+    PostgreSQL is restored by `pg_restore`.
     """
-    if server_address(file) is not None:
-        raise click.UsageError(
-            "FILE is an address: `pg_restore --clean --if-exists` restores an archive in PostgreSQL"
-        )
+    for name, given in (("BACKUP", backup), ("FILE", file)):
+        if server_address(given) is not None:
+            raise click.UsageError(
+                f"{name} is an address: `pg_dump` backs up an archive in PostgreSQL, and "
+                "`pg_restore --clean --if-exists` restores it"
+            )
     from boardlot.archive.sqlite.backup import restore as restore_file
 
-    restore_file(backup, Path(file), WAIT)
+    restore_file(Path(backup), Path(file), WAIT)
     note(f"restored {file} as it was in {backup}")
     with Archive(file) as archive:
         followed = archive._followers()

@@ -199,7 +199,7 @@ def _conditions(settings: Settings) -> list[_Condition]:
         if found is None:
             raise click.UsageError(
                 f"--where {text!r} is not a condition; expected one such as 'qty>=100', "
-                "'code=HK.00700' or 'stock_name~bank'"
+                "'code=HK.00700' or 'stock_name~bank', in quotes: a shell takes > and < for files"
             )
         field, comparison, value = found.groups()
         # `==` compares with a text that begins so.
