@@ -45,6 +45,24 @@ def test_fills_have_a_panel_for_each_market_and_times_in_utc():
     assert channels(spec)["color"]["scale"]["domain"] == ["BUY", "SELL"]
 
 
+def test_a_label_stands_at_the_end_of_each_line_that_has_room_for_it():
+    last = 10**15 + 10**9
+    rows = [
+        *(fill("HK.00700", price=price, time=10**15) for price in ("100", "300")),
+        fill("HK.00700", price="200", time=last),
+        fill("HK.00005", price="60", time=last),
+        # Beside that of HK.00700, which has more turnover.
+        fill("HK.00011", price="201", time=last),
+    ]
+    spec, values = of(interactive.fills(rows))
+    labels = {(row["label"], row["price"]) for row in values if row["label"] is not None}
+    assert labels == {("HK.00700", 200.0), ("HK.00005", 60.0)}
+    texts = [
+        layer["encoding"]["text"] for layer in spec["spec"]["layer"] if "text" in layer["encoding"]
+    ]
+    assert [text["field"] for text in texts] == ["label"]
+
+
 def test_amounts_of_positions_have_panels_and_ratios_do_not():
     rows = [{"symbol": f"S{m}", "market": m, "mv": "5", "profit_ratio": "2"} for m in (1, 2)]
     spec, values = of(interactive.positions(rows, value="mv"))

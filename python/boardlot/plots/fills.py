@@ -103,7 +103,9 @@ def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
-class _Point(NamedTuple):
+class FillPoint(NamedTuple):
+    """A fill of the chart."""
+
     code: str
     side: str
     time: datetime
@@ -122,7 +124,7 @@ class _Point(NamedTuple):
         return market if point else ""
 
 
-def fill_points(source: Any, ax: Axes | None = None) -> list[_Point]:
+def fill_points(source: Any, ax: Axes | None = None) -> list[FillPoint]:
     unit = units(source).get("create_time") or "us"
     points = []
     for code, side, time, price, status, qty in rows(
@@ -133,7 +135,7 @@ def fill_points(source: Any, ax: Axes | None = None) -> list[_Point]:
             known = text(status) if when.year in style.YEARS else f"in year {when.year}"
             count = number(qty)
             amount = 1.0 if count is None else abs(value * count)
-            points.append(_Point(text(code), text(side), when, value, known, amount))
+            points.append(FillPoint(text(code), text(side), when, value, known, amount))
     markets = style.largest(point.market for point in points if point.done)
     sides = style.largest(point.side for point in points if point.done)
     points = [
@@ -157,14 +159,14 @@ def fill_points(source: Any, ax: Axes | None = None) -> list[_Point]:
     ]
 
 
-def fills_title(found: Sequence[_Point]) -> str:
+def fills_title(found: Sequence[FillPoint]) -> str:
     points = [point for point in found if point.done]
     codes = len({point.code for point in points})
     total = counted(len(points), "fill")
     return f"Prices of {total} of {counted(codes, 'code')}{_not_drawn(found)}"
 
 
-def _not_drawn(points: Sequence[_Point]) -> str:
+def _not_drawn(points: Sequence[FillPoint]) -> str:
     """The number of fills with another status, for the title."""
     others = Counter(point.status for point in points if not point.done)
     counts = ", ".join(f"{count:,} {_named(status)}" for status, count in others.items())
@@ -176,25 +178,25 @@ def _named(status: str) -> str:
     return status if status.endswith(LESS_TURNOVER[-14:]) else style.label(status, 24)
 
 
-def _draw(draw: Any, points: Sequence[_Point], **look: Any) -> None:
+def _draw(draw: Any, points: Sequence[FillPoint], **look: Any) -> None:
     draw([point.time for point in points], [point.price for point in points], **look)
 
 
-def _by_code(points: list[_Point]) -> list[tuple[str, list[_Point]]]:
+def _by_code(points: list[FillPoint]) -> list[tuple[str, list[FillPoint]]]:
     """The fills of each code in order of time, the code of the largest turnover first."""
-    codes: dict[str, list[_Point]] = {}
+    codes: dict[str, list[FillPoint]] = {}
     for point in points:
         codes.setdefault(point.code, []).append(point)
     for part in codes.values():
         part.sort(key=lambda point: point.time)
 
-    def turnover(item: tuple[str, list[_Point]]) -> tuple[float, str]:
+    def turnover(item: tuple[str, list[FillPoint]]) -> tuple[float, str]:
         return -sum(point.turnover for point in item[1]), item[0]
 
     return sorted(codes.items(), key=turnover)
 
 
-def _lines(ax: Axes, points: list[_Point]) -> Iterator[tuple[list[_Point], str, str]]:
+def _lines(ax: Axes, points: list[FillPoint]) -> Iterator[tuple[list[FillPoint], str, str]]:
     """The fills of each code, with the colour and the dashes of its line."""
     codes = _by_code(points)
     # Those of the sides' markers would mislead.

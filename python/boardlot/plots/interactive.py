@@ -7,7 +7,10 @@ shows; `chart.save("chart.html")` writes a page. Panels and labels are those of 
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from boardlot._support.extras import needs
@@ -19,13 +22,15 @@ from boardlot._calls import explained
 from boardlot.errors import ConfigError
 from boardlot.plots import style
 from boardlot.plots.dividends import dividends_title, payments
-from boardlot.plots.fills import SIDES, fill_points, fills_title
+from boardlot.plots.fills import SIDES, FillPoint, fill_points, fills_title
 from boardlot.plots.ipos import DAY, MARKERS, SUBSCRIPTION, drawn_lines
 from boardlot.plots.positions import NAMES, axis_title, position_bars
 
 __all__ = ["dividends", "fills", "ipos", "positions"]
 
 WIDTH = 640
+# Of a panel of fills, and of a label in it.
+HEIGHT, LABEL_HEIGHT, LABEL_WIDTH = 220, 14, 80
 SUBSCRIBED = "Subscription"
 # Legible on a light and on a dark page: the chart has no background of its own.
 TEXT, RULE = "#7f7f7f", "#7f7f7f55"
@@ -55,8 +60,8 @@ def fills(records_or_frame: Any) -> altair.FacetChart:
         records_or_frame: As for `boardlot.plots.fills`.
 
     Returns:
-        The chart, with a panel for each market. Times are in UTC; prices are in each code's trading
-        currency.
+        The chart, with a panel for each market, and a label at the end of each line that has room
+        for it. Times are in UTC; prices are in each code's trading currency.
 
     Raises:
         ConfigError: A column is missing.
@@ -69,20 +74,23 @@ def fills(records_or_frame: Any) -> altair.FacetChart:
     """
     found = fill_points(records_or_frame)
     points = [point for point in found if point.done]
+    apart = style.far_apart_within((point.market, point.price) for point in points)
+    labelled = _labelled(points, apart)
     values = [
         {
             **point._asdict(),
             "market": point.market,
             "time": point.time.isoformat(),
             "shown_time": f"{point.time:%Y-%m-%d %H:%M:%S}",
+            "label": point.code if point in labelled else None,
         }
         for point in points
     ]
-    apart = style.far_apart_within((point.market, point.price) for point in points)
+    times = altair.Scale(type="utc", padding=10)
+    if points:
+        times.domainMax = _with_room_for_labels([point.time.timestamp() for point in points])
     base = altair.Chart().encode(
-        x=altair.X(
-            "time:T", title="Time of the fill (UTC)", scale=altair.Scale(type="utc", padding=10)
-        ),
+        x=altair.X("time:T", title="Time of the fill (UTC)", scale=times),
         y=_amount("price", "Price (trading currency)", log=apart),
     )
     # As text: a browser formats a time in its own time zone.
@@ -96,8 +104,43 @@ def fills(records_or_frame: Any) -> altair.FacetChart:
         shape=altair.Shape("side:N", title="Side", scale=altair.Scale(domain=names)),
         tooltip=["code:N", "side:N", "price:Q", time],
     )
-    chart = (line + marks).properties(width=WIDTH, height=220)
+    # Within the panel, so that a zoomed one shows the labels of the ends that are in it.
+    ends = base.transform_filter("datum.label !== null").mark_text(
+        align="left", dx=8, clip=True, color=TEXT
+    )
+    labels = ends.encode(text="label:N", tooltip=["code:N"])
+    chart = (line + labels + marks).properties(width=WIDTH, height=HEIGHT)
     return _facet(chart, values, "market", fills_title(found), share_x=True)
+
+
+def _with_room_for_labels(times: Sequence[float]) -> float:
+    """Where the axis of these seconds ends, in milliseconds."""
+    last = max(times)
+    return (last + (last - min(times) or 1.0) * LABEL_WIDTH / WIDTH) * 1000
+
+
+def _labelled(points: Sequence[FillPoint], log: bool) -> set[FillPoint]:
+    """The last fill of each code, but for those whose labels would cover one of more turnover."""
+    turnover: dict[str, float] = defaultdict(float)
+    last: dict[str, FillPoint] = {}
+    prices: dict[str, list[float]] = {}
+    for point in points:
+        if log and point.price <= 0:
+            continue  # It has no place in the panel.
+        turnover[point.code] += point.turnover
+        prices.setdefault(point.market, []).append(point.price)
+        if point.code not in last or point.time >= last[point.code].time:
+            last[point.code] = point
+    scale = math.log if log else float
+    found: set[FillPoint] = set()
+    for code in sorted(turnover, key=turnover.__getitem__, reverse=True):
+        end = last[code]
+        low, high = min(prices[end.market]), max(prices[end.market])
+        label_height = (scale(high) - scale(low)) * LABEL_HEIGHT / HEIGHT
+        others = [other for other in found if other.market == end.market]
+        if all(abs(scale(end.price) - scale(other.price)) >= label_height for other in others):
+            found.add(end)
+    return found
 
 
 @explained
@@ -261,7 +304,11 @@ def _days(field: str) -> altair.X:
 
 
 def _amount(field: str, title: str, *, log: bool) -> altair.Y:
-    scale = altair.Scale(type="log", nice=False, padding=10) if log else altair.Scale(zero=False)
+    scale = (
+        altair.Scale(type="log", nice=False, padding=10)
+        if log
+        else altair.Scale(zero=False, padding=10)
+    )
     return altair.Y(f"{field}:Q", title=title, scale=scale)
 
 
