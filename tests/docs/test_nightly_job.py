@@ -14,7 +14,7 @@ import pytest
 from boardlot.cli import statuses
 
 from ..support.logins import demo_login
-from ..support.system import need_program
+from ..support.system import another_clock, need_program
 from ..support.threads import wait_until
 from ..support.unusual_fills import fill
 from .test_pages import DOCS, blocks
@@ -93,6 +93,18 @@ class Machine:
             mail, _ = process.communicate(timeout=300)
         return process.returncode, mail
 
+    def killed_night(self):
+        """The mail of a night that ends after some requests, as when the power fails."""
+        self.sandbox.faults = bl.Faults(latency=0.05)
+        wanted = len(self.sandbox.requests) + 4
+        with self.start('"$HOME/archive/nightly"') as process:
+            wait_until(lambda: len(self.sandbox.requests) >= wanted or process.poll() is not None)
+            os.killpg(process.pid, signal.SIGKILL)
+            mail, _ = process.communicate(timeout=300)
+            assert process.returncode == -signal.SIGKILL
+        self.sandbox.faults = None
+        return mail
+
     def kept(self):
         with bl.Archive(self.folder / "trades.db") as archive:
             return archive.fills(ACCOUNT, "HK").all()
@@ -113,13 +125,7 @@ def test_a_week(sandbox, machine):
     assert machine.night() == (0, "")
     assert machine.kept() == rows
     day(1)
-    sandbox.faults = bl.Faults(latency=0.05)
-    wanted = len(sandbox.requests) + 4
-    with machine.start('"$HOME/archive/nightly"') as process:
-        wait_until(lambda: len(sandbox.requests) >= wanted or process.poll() is not None)
-        os.killpg(process.pid, signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
-    sandbox.faults = None
+    assert machine.killed_night() == ""
     before = machine.kept()
     assert set(ids(rows)) <= set(ids(before))
 
@@ -222,22 +228,35 @@ WEEK = [
     ("Wednesday: an outage until the morning", [("outage", NOTHING), ("last", "ServiceError")]),
     ("Thursday: the login expires", [("login", LOGIN)]),
     ("Friday: the disk is full", [("disk", DISK), (None, NOTHING)]),
+    ("Saturday: the power fails", [("power", NOTHING), (None, NOTHING)]),
+    ("Sunday: the clock is a year behind", [("clock", NOTHING), (None, NOTHING)]),
 ]
 
 
 def test_what_a_person_learns_in_a_week(sandbox, machine):
+    prefixes = {
+        # A limit for its files, as a full disk has.
+        "disk": "trap '' XFSZ; ulimit -f 8; ",
+        "clock": f"export LD_PRELOAD={another_clock()} FAKETIME=-365d; ",
+    }
     learnt = []
     for day, hours in WEEK:
         for what, _ in hours:
             sandbox.faults = bl.Faults(error_rate=1.0) if what in ("outage", "last") else None
             if what == "login":
                 sandbox.revoke_grants()
-            # A limit for its files, as a full disk has.
-            prefix = "trap '' XFSZ; ulimit -f 8; " if what == "disk" else ""
-            _, mail = machine.night(prefix, line=-1 if what == "last" else 1)
+            if what == "power":
+                mail = machine.killed_night()
+            else:
+                line = -1 if what == "last" else 1
+                _, mail = machine.night(prefixes.get(what, ""), line)
             classes = [json.loads(line).get("error") for line in mail.splitlines()]
             learnt.append((day, what, next(filter(None, classes), NOTHING)))
             if what == "login":
                 machine.log_in()
     expected = [(day, what, said) for day, hours in WEEK for what, said in hours]
     assert learnt == expected
+    # After all of them, every fill is there once.
+    with sandbox.client() as client:
+        fills = client.fills_history(ACCOUNT, "HK").all()
+    assert sorted(machine.kept(), key=str) == sorted(fills, key=str)

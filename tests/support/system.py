@@ -7,6 +7,7 @@ continuous integration, where they can be installed, that is a failure: see test
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,14 @@ def need_program(name):
     """Skips a test without a program."""
     if shutil.which(name) is None:
         pytest.skip(not_installed(name))
+
+
+def another_clock():
+    """The library that gives a program another clock; skips a test without it."""
+    found = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+    if not found:
+        pytest.skip(not_installed("libfaketime"))
+    return found[0]
 
 
 def chromium():
