@@ -41,7 +41,7 @@ class Postgres:
             self._folder = Path(stack.enter_context(TemporaryDirectory(prefix="postgres-")))
             if self._user:
                 shutil.chown(self._folder, OWNER)
-            self._control("initdb", "--auth=trust --username=boardlot --no-sync --encoding=UTF8")
+            self._make()
             stack.callback(self.stop)
             self.start()
             self._stack = stack.pop_all()
@@ -49,6 +49,9 @@ class Postgres:
 
     def __exit__(self, *_):
         self._stack.close()
+
+    def _make(self):
+        self._control("initdb", "--auth=trust --username=boardlot --no-sync --encoding=UTF8")
 
     def start(self):
         self._control("start", f"{OPTIONS} -c port={self.port}")
@@ -64,6 +67,22 @@ class Postgres:
         with log.open("a") as out:
             done = subprocess.run(words, stdout=out, stderr=out, cwd="/", **self._user)
         assert done.returncode == 0, log.read_text()
+
+    def ask_for_password(self, role):
+        """From now on the server asks this role for a password; it trusts all others."""
+        rules = self._folder / "data" / "pg_hba.conf"
+        rules.write_text(f"host all {role} 127.0.0.1/32 scram-sha-256\n{rules.read_text()}")
+        with psycopg.connect(self._address("postgres"), autocommit=True) as connection:
+            connection.execute("select pg_reload_conf()")
+        wait_until(lambda: self._asks(role))
+
+    def _asks(self, role):
+        try:
+            psycopg.connect(self._address("postgres"), user=role, passfile=os.devnull).close()
+        except psycopg.OperationalError as error:
+            assert "password" in str(error)
+            return True
+        return False
 
     def address(self):
         """The address of an empty database."""
@@ -95,6 +114,38 @@ class Postgres:
 
     def _address(self, database):
         return f"postgresql://boardlot@127.0.0.1:{self.port}/{database}"
+
+
+class Standby(Postgres):
+    """A server that follows another one, and is read-only until it is promoted."""
+
+    def __init__(self, primary):
+        self._primary = primary
+
+    def _make(self):
+        program, primary = (
+            folder_of_programs() / "pg_basebackup",
+            self._primary._address("postgres"),
+        )
+        # `-R`: it goes on following.
+        words = [program, "-d", primary, "-D", self._folder / "data", "-R", "--no-sync", "-cfast"]
+        done = subprocess.run(words, capture_output=True, text=True, cwd="/", **self._user)
+        assert done.returncode == 0, done.stderr
+
+    def of(self, address):
+        """The address here of a database of the primary."""
+        return self._address(address.rpartition("/")[2])
+
+    def wait_until_it_has(self, address):
+        """Waits until all that was written before the call is here too."""
+        with psycopg.connect(address, autocommit=True) as connection:
+            (written,) = connection.execute("select pg_current_wal_lsn()").fetchone()
+        with psycopg.connect(self.of(address), autocommit=True) as connection:
+            wait_until(
+                lambda: connection.execute(
+                    "select pg_last_wal_replay_lsn() >= %s", [written]
+                ).fetchone()[0]
+            )
 
 
 class Pooler:

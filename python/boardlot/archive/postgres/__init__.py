@@ -117,8 +117,10 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
                 transaction.execute("select pg_advisory_xact_lock(?)", (self._key(PREPARING),))
                 query = "select tablename from pg_tables where schemaname = ?"
                 tables = {name for (name,) in transaction.execute(query, (SCHEMA,))}
-                if not tables:
-                    transaction.execute(f"create schema if not exists {SCHEMA}")
+                # A role that owns the schema may lack the right to make one.
+                query = "select 1 from pg_namespace where nspname = ?"
+                if not transaction.execute(query, (SCHEMA,)):
+                    transaction.execute(f"create schema {SCHEMA}")
                 schema.prepare(self, transaction, tables)
         except BaseException:
             connection.close()
