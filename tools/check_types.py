@@ -1,8 +1,8 @@
 """Runs type checkers on the package and on every example of the documentation.
 
 mypy and pyright, both strict, check the Python blocks of the README and the docs, each page as one
-module, and `examples/`; pyright also checks that all that the package exports has a complete type.
-Runs in `make check`.
+module, `examples/`, and `typed_statements.py`; pyright also checks that all that the package has a
+complete type. `make check-quick` runs it.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ def write_examples() -> Iterator[Path]:
             path.write_text(source, "utf-8")
             yield path
     yield from sorted((ROOT / "examples").glob("**/*.py"))
+    yield Path(__file__).with_name("typed_statements.py")
 
 
 def run(*command: str | Path) -> int:
