@@ -106,8 +106,10 @@ class Documented(griffe.Extension):
         _take_from_base(pkg["archive.archive.Archive"], pkg["archive.reader.Reader"])
         constructor = copy(core["AsyncOAuthApp"].members["__init__"])
         pkg["oauth_app.AsyncOAuthApp"].set_member("__init__", constructor)
-        for base in ("OAuthAppBase", "AsyncOAuthApp"):
-            _take_from_base(pkg["oauth_app.AsyncOAuthApp"], core[base])
+        _take_from_base(pkg["oauth_app.AsyncOAuthApp"], core["OAuthAppBase"])
+        begins = copy(core["OAuthApp"].members["authorization_url"])
+        begins.docstring = copy(begins.docstring)
+        pkg["oauth_app.AsyncOAuthApp"].set_member("authorization_url", begins)
         for kind in ("Pager", "AsyncPager"):
             _take_from_base(pkg[f"pager.{kind}"], pkg["pager._View"])
         self._complete(pkg)

@@ -45,9 +45,11 @@ pub fn authorities(py: Python<'_>, name: &str, path: &Path) -> PyResult<Vec<u8>>
 pub fn attempt_seconds(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
     /// A second, in milliseconds; a quarter of an hour is more than any response of this service takes.
     const PROBABLY_MILLIS: f64 = 1_000.0;
+    /// Whoever means hours writes 3,600, which is not a number of half seconds.
+    const HALF_SECOND: f64 = 500.0;
     let read = caller_arguments::seconds(name, value)?;
     let seconds = read.as_secs_f64();
-    if seconds >= PROBABLY_MILLIS {
+    if seconds >= PROBABLY_MILLIS && seconds % HALF_SECOND == 0.0 {
         let (minutes, meant) = ((seconds / 60.0).round(), seconds / 1_000.0);
         let text = format!(
             "{name} is {seconds} seconds, which is {minutes} minutes; if milliseconds are meant, pass {meant}"

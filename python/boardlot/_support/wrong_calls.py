@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from inspect import Parameter, signature
 from typing import Any
 
-import boardlot
 from boardlot import _core
 from boardlot._support.nearest import did_you_mean
 
@@ -35,7 +34,7 @@ def better_error(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) 
 
 def unknown_keyword(name: str, unknown: Mapping[str, Any]) -> TypeError:
     """The error of a call of a public class or function of the compiled module."""
-    parameters = signature(getattr(boardlot, name)).parameters.values()
+    parameters = signature(getattr(_core, name)).parameters.values()
     kinds = {it.name: it.kind for it in parameters}
     named = [it for it, kind in kinds.items() if kind is Parameter.KEYWORD_ONLY]
     return wrong_call(name, [it for it in kinds if it not in named], named, None, unknown)
