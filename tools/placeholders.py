@@ -60,8 +60,8 @@ pip install "boardlot[pandas,cli]"
 ```
 
 A checkout""",
-        """ Until there is a release, install the library itself:
-`pip install pandas`.
+        """ Until there is a release, install the
+library itself: `pip install pandas`.
 """: "\n",
         """ There has been no release, and no
 workflow has run yet. The""": " The",

@@ -23,7 +23,7 @@ except ImportError as _error:
 
     raise ImportError(
         "boardlot._core, the compiled module of boardlot, is not in the package: it was left out, "
-        "or is that of another system; install boardlot on the system where it runs, or with "
+        "or was built for another system; install boardlot on the system where it runs, or with "
         "`pip install --platform ... --only-binary :all:` "
         f"(this is {platform()}, CPython {python_version()})",
         name="boardlot._core",

@@ -26,7 +26,7 @@ def named(public: str) -> Callable[[Thing], Thing]:
 
 
 def explained(thing: Thing) -> Thing:
-    """The same function, or class with its public methods, whose wrong calls say what to write."""
+    """The function or class, with errors for wrong calls that say what to write."""
     if isinstance(thing, type):
         for name, member in list(vars(thing).items()):
             is_public = name == "__init__" or not name.startswith("_")

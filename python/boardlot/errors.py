@@ -39,8 +39,8 @@ class BoardlotError(Exception):
     Attributes:
         endpoint: Name of the endpoint (`"dividends"`), or `"METHOD /path"` for `request` and
             `paginate`; `None` if no endpoint was involved.
-        retryable: Whether the same call may succeed later.
-        hint: What to do about it, a sentence; empty if the message says it all. The default is that
+        retryable: True if the same call may succeed later.
+        hint: What to do, as a sentence; empty if the message says so. The default is that
             of the class. A traceback shows it below the message (Python 3.11 and newer).
         checkpoint: The position of an interrupted iteration: pass it as `resume=` to the same
             call. `None` for everything but pagers.
@@ -212,7 +212,7 @@ class StoreError(BoardlotError):
 
 
 class ArchiveUpdateError(BoardlotError):
-    """Some lists of an archive's update could not be read; what the others contain is stored.
+    """Some lists of an archive's update could not be read; the other lists are stored.
 
     Attributes:
         report: The `archive.UpdateReport`; its `errors` has the error of each list that failed.

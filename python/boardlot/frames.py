@@ -49,7 +49,7 @@ def to_pandas(
     - object: Python dicts.
 
     Args:
-        records: What to convert.
+        records: The records to convert.
         decimals: `"float64"`; `"decimal"` for exact `decimal.Decimal` objects, null as None
             (Arrow's own decimals are faster, but fail on `price * qty` once the digits of both
             exceed 38); or `"string"` for the service's own strings.

@@ -20,7 +20,7 @@ def show(records: Any, caption: str | None = None, **options: Any) -> None:
     Without it, a notebook shows `Records` as a plain table, which needs no script.
 
     Args:
-        records: `Records`, a pager, which is read to its end, or a pandas or polars DataFrame.
+        records: `Records`, a pager (it is read to its end), or a pandas or polars DataFrame.
         caption: A text below the table.
         options: Passed to `itables.show`, such as `paging=False`.
 

@@ -1,10 +1,10 @@
 """`Pager` and `AsyncPager`: an iteration over the rows of a list that the service returns in pages.
 
-The core has the pages, and asks for each by the page before it. Where an iteration stands is one
-attribute, `_Shared.position`: a page, and the iterator of the list of what was made of it. The
-last two things that a method does which moves it are to store it and to return. CPython looks for
-signals after calls into C and at the start of loops and functions, never between those two: so an
-interrupt loses no row and doubles none.
+The core has the pages, and asks for each by the page before it. The position of an iteration is one
+attribute, `_Shared.position`: a page, and the iterator of the list of what was made of it. A method
+that moves it stores it and returns, as its last two steps. CPython looks for signals after calls
+into C and at the start of loops and functions, never between those two: so an interrupt loses no
+row and doubles none.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ EXHAUSTED = (
     "client's method again for a new pager"
 )
 USED_UP = (
-    "this pager is used up, so the loop has no rows: make a new pager, or keep "
-    "`rows = pager.all()` and loop over that"
+    "this pager is used up, so the loop has no rows: make a new pager, or keep `rows = "
+    "pager.all()` and loop over `rows`"
 )
 
 
@@ -496,11 +496,11 @@ class Pager(View[T_co]):
 @final
 class AsyncPager(AsyncView[T_co]):
     """An async iterator over the rows of a paged list. It has one page in memory, and fetches at
-    most one page ahead. It has one consumer at a time, and raises the errors of `Pager`;
-    `progress=True` is as there.
+    most one page ahead. It has one consumer at a time, and raises the errors of `Pager`.
+    `progress=True` shows a bar.
 
-    - `pages`: what the core has of the list; a client's method passes it.
-    - `view`: what the rows become; by default dicts of all fields.
+    - `pages`: the pages of the core, which a client's method passes.
+    - `view`: the form of the rows; by default dicts of all fields.
 
     >>> Trade = NamedTuple("Trade", [("code", str), ("qty", float)])
     >>> pager = client.fills_history(account, "HK")

@@ -47,12 +47,12 @@ def scan(
 
     Nothing is fetched before the query is collected, and then page by page: `head(10)` sends one
     request, and `sink_parquet` needs the memory of some pages. Only the columns that the query
-    needs are made. Of `fills_history`, a filter on `code` (`==`) or on `updated_time` (`==`, `<`,
-    `<=`, `>`, `>=`, `is_between`) becomes the request's own, and is applied again to the rows; all
-    other filters are polars' work.
+    needs are made. A filter of `fills_history` on `code` (`==`) or on `updated_time` (`==`, `<`,
+    `<=`, `>`, `>=`, `is_between`) becomes part of the request, and is applied again to the rows;
+    polars applies all other filters.
 
-    Each time that the frame is collected, the list is fetched again. A time range that was left
-    open then ends at that moment, by the service's clock.
+    Each time that the frame is collected, the list is fetched again. An open time range then ends
+    at that moment, by the service's clock.
 
     Args:
         client: A `Client`. The requests are sent in this process.

@@ -35,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def boardlot_sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     """A running `boardlot.Sandbox` for this test alone, on a free port.
 
-    The next test does not see what a test does to its sandbox (faults, a port, `with`, `close()`).
+    The next test does not see a test's changes to its sandbox (faults, a port, `with`, `close()`).
     Make the client inside the test, with `boardlot_sandbox.client()`: the sandbox does not know
     the keys and tokens of another test.
 

@@ -43,9 +43,9 @@ def read(
 
     Nothing is fetched before the Dataset is consumed; then the workers fetch. They receive a
     reference to the credentials, never a secret. Each row is in exactly one partition: a task that
-    Ray runs again, such as after the loss of a worker, reads the same rows again, and Ray drops
-    what the lost one had read. `select_columns` makes only these columns. Of `fills_history`, a
-    filter expression on `code` (`==`) or `updated_time` becomes the requests' own, and is applied
+    Ray runs again, such as after the loss of a worker, reads the same rows again, and Ray drops the
+    rows of the lost task. `select_columns` makes only these columns. A filter expression of
+    `fills_history` on `code` (`==`) or `updated_time` becomes part of the requests, and is applied
     again to the rows.
 
     Args:
@@ -65,8 +65,8 @@ def read(
             then the rows have a leading column with its value.
 
     Returns:
-        A Dataset of the declared columns, typed as by `to_arrow`. A range that was left open ends
-        now, by the service's clock.
+        A Dataset of the declared columns, typed as by `to_arrow`. An open range ends now, by the
+        service's clock.
 
     Raises:
         ConfigError: The client's credentials cannot be sent as a reference, or an argument is

@@ -85,12 +85,12 @@ class DataSource(spark.DataSource):  # type: ignore[misc]
       divided by `workers`, or else by the number of partitions. A `RateLimit` of the client is
       shared and not divided;
     - `push_filters` (`false`): with `true`, and `spark.sql.python.filterPushdown.enabled`, a filter
-      of `fills_history` on `code` (equality) or `updated_time` becomes the requests' own; Spark
+      of `fills_history` on `code` (equality) or `updated_time` becomes part of the requests; Spark
       applies it again to the rows. Spark 4.3 keeps the filters of one query for the next one of the
       same DataFrame, which would miss rows: so load a DataFrame for each query.
 
     Each row is in exactly one partition: a task that Spark runs again reads the same rows again,
-    and Spark drops what the lost one had read.
+    and Spark drops the rows of the lost task.
 
     Raises `ConfigError` for an invalid option or argument, before anything is sent; in a worker,
     the errors of the method.

@@ -24,11 +24,11 @@ _TIMEOUT = 120.0
 
 
 class TokenStoreSuite:
-    """What every token store does, as tests for pytest.
+    """Tests for pytest of the behaviour of every token store.
 
     Derive a class from it whose name begins with `Test`, with a fixture `open_store` that returns a
     function without arguments: it opens your store at the same location each time, as each of your
-    workers does. pytest then runs all tests of the suite, each with a key of its own; those of
+    workers does. pytest then runs all tests of the suite, each with its own key; the tests of
     `lock` are skipped for a store without it.
 
         class TestMyStore(TokenStoreSuite):
@@ -220,7 +220,7 @@ def _need_lock(store: Any) -> Any:
 
 
 def _in_threads(work: Callable[[int], None]) -> None:
-    """Runs it in threads, of which one that waits for a lock for ever is left behind."""
+    """Runs a function in threads; a thread that waits for a lock for ever is left behind."""
     failed: list[BaseException] = []
 
     def run(number: int) -> None:

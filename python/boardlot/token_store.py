@@ -1,4 +1,4 @@
-"""`TokenStore`: what boardlot asks of an object that keeps the tokens of logins."""
+"""`TokenStore`: the interface of an object that keeps the tokens of logins."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ __all__ = ["TokenStore"]
 
 
 class TokenStore(Protocol):
-    """A store for the tokens of logins: a built-in one, or an object of your own.
+    """A store for the tokens of logins: a built-in one, or your own object.
 
-    Its methods are called on worker threads, never on that of an event loop, and are no coroutine
+    Its methods are called on worker threads, never on an event loop's thread, and are not coroutine
     functions: a store whose methods are `async def` is refused with a `ConfigError` when it is
     passed. Exceptions that they raise become `StoreError`.
 

@@ -122,7 +122,7 @@ def test_the_commands_say_what_they_did_and_who_resumes(kept, file, backup, clie
     restore(backup, file)
     said = capfd.readouterr().err
     assert f"restored {file} as it was in {backup}" in said
-    assert "the follower 'alerts' of fills 281756 HK resumes where it was then" in said
+    assert "the follower 'alerts' of fills 281756 HK resumes at its position in the backup" in said
     assert main(["archive", "restore", str(backup), "postgresql://h/d"]) == 2
     assert "pg_restore --clean" in capfd.readouterr().err
 

@@ -78,7 +78,7 @@ def test_addresses_of_sqlite_in_other_libraries_are_no_names_of_files(tmp_path, 
     for target in ("file:x.db?mode=ro", "FILE:x.db", "sqlite:///x.db", "sqlite3:x.db"):
         with pytest.raises(bl.ConfigError, match="an address of SQLite in another lib") as error:
             bl.Archive(target)
-        assert "Pass the path that is in it" in error.value.hint
+        assert "Pass only the path" in error.value.hint
     assert not list(tmp_path.iterdir())
     # A name is one if it is an absolute path.
     bl.Archive(tmp_path / "file:x.db").close()

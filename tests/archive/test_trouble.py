@@ -230,7 +230,7 @@ def test_a_restated_dividend_counts_once_in_an_export(archive, book, client, tmp
 
 @pytest.mark.parametrize("wrong", [{"history": True}, {"at": "2026-01-31"}])
 def test_what_an_export_cannot_know_is_refused(wrong, kept, tmp_path):
-    with pytest.raises(bl.ConfigError, match="is not known of fills"):
+    with pytest.raises(bl.ConfigError, match="does not apply to fills"):
         kept.export("fills", tmp_path / "fills.parquet", **wrong)
     with pytest.raises(bl.ConfigError, match="pass one of them"):
         kept.export("ipos", tmp_path / "x.parquet", at="2026-01-31", history=True)

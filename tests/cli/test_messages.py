@@ -70,7 +70,7 @@ def test_a_table_in_a_file_is_not_data(quiet, service, tmp_path):
 @pytest.mark.filterwarnings("always:end is the date")
 def test_an_end_that_is_a_date_is_pointed_out(live):
     said = live("fills", ACCOUNT, "HK", "--end", "2026-01-05", "--format", "csv").said
-    assert "warning: end is the date 2026-01-05, which is its beginning (midnight UTC)" in said
+    assert "warning: end is the date 2026-01-05, the beginning of that day (midnight UTC)" in said
 
 
 def test_variables_that_are_not_read_are_named(boardlot, monkeypatch, tmp_path):

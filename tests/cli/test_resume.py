@@ -139,7 +139,7 @@ def test_a_whole_download_is_not_done_again(live, line, sent, out, where, held):
     written, asked = out.read_bytes(), len(sent())
     complete, until = live(*line).err.splitlines()
     assert complete == f"{out} is complete: {len(held):,} rows; nothing to do"
-    assert f"{out} ends at 2027-06-01 00:00 UTC: what came later is not in it" in until
+    assert f"{out} ends at 2027-06-01 00:00 UTC: it has no later rows" in until
     assert "`boardlot archive update`" in until
     assert (len(sent()), out.read_bytes()) == (asked, written)
 

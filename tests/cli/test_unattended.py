@@ -111,8 +111,8 @@ def test_a_wrong_passphrase_is_not_prompted_for_again(job, tmp_path, monkeypatch
         (PASSPHRASE.encode(), 0o644, "chmod 600"),
         (PASSPHRASE.encode(), 0o620, "chmod 600"),
         (b"\n", 0o600, "no passphrase"),
-        (b"x" * 100_000, 0o600, "more than a line"),
-        (f"{PASSPHRASE}\nuser: me\n".encode(), 0o600, "more than a line"),
+        (b"x" * 100_000, 0o600, "more than one line"),
+        (f"{PASSPHRASE}\nuser: me\n".encode(), 0o600, "more than one line"),
         (f"{PASSPHRASE}\xff".encode("latin-1"), 0o600, "not UTF-8"),
         (None, 0o600, "No such file"),
     ],
@@ -137,7 +137,7 @@ def test_an_unsafe_or_malformed_secret_file_is_rejected(content, mode, said, tmp
         (PASSPHRASE.split(), "not shown, as it looks like a key or another secret) cannot be run"),
         (["sh", "-c", f"echo '{PASSPHRASE}'; exit 3"], "exit status 3"),
         (["sh", "-c", "cat"], "no passphrase"),
-        (["sh", "-c", f"echo '{PASSPHRASE}'; echo more"], "more than a line"),
+        (["sh", "-c", f"echo '{PASSPHRASE}'; echo more"], "more than one line"),
     ],
 )
 def test_a_command_that_fails_is_an_error_without_its_arguments(command, said):

@@ -288,7 +288,7 @@ def test_a_module_that_was_not_imported_is_named(monkeypatch):
 
 
 def test_an_end_that_is_a_date_warns_at_the_line_of_the_caller(client):
-    said = "fills of that day are not read; for them, pass end='2026-01-06T00:00Z'"
+    said = "its fills are not read; to read them, pass end='2026-01-06T00:00Z'"
     american = type("American", (date,), {"__str__": lambda _: "01/05/2026"})
     for end in ("2026-01-05", date(2026, 1, 5), american(2026, 1, 5)):
         with pytest.warns(UserWarning, match=said) as caught:

@@ -1,8 +1,9 @@
 //! `docs/endpoints.md`: the table of endpoints for reading.
 
 use boardlot_client::api::{
-    ENDPOINTS, Endpoint, Envelope, FORMS, Form, OAUTH_ENDPOINTS, Of, Outcome, Paging, Parameter,
-    ParameterKind, ParameterLocation, Record, ResponseShape,
+    ENDPOINTS, Endpoint, Envelope, FORMS, Field, Form, Member, OAUTH_ENDPOINTS, Of, Outcome,
+    Paging, Parameter, ParameterKind, ParameterLocation, Record, RecordsLocation, ResponseShape,
+    VALUE_SETS, Value,
 };
 
 use super::methods::{METHODS, notes};
@@ -10,18 +11,18 @@ use super::methods::{METHODS, notes};
 pub fn text() -> String {
     let mut out = String::from(
         "# Endpoints\n\n\
-         The requests that boardlot sends: what each takes, the errors that the service documents \
-         for it,\nand the fields of its records with their kinds and units. Sections are those of the \
-         service's\ndocumentation. The clients check arguments and convert values by this table.\n\n\
-         | Method of the client | Request | Envelope | Pages | Section |\n|---|---|---|---|---|\n",
+         Every request that boardlot sends, with its parameters, documented errors and fields. Sections are those \
+         of\nthe service's documentation. [OpenAPI](openapi.md) has the same for clients in any language.\n\n\
+         | Method of the client | Request | Success | Records | Pages | Section |\n|---|---|---|---|---|---|\n",
     );
     for endpoint in ENDPOINTS {
         out += &format!(
-            "| [`{0}`](#{0}) | `{1} {2}` | {3} | {4} | {5} |\n",
+            "| [`{0}`](#{0}) | `{1} {2}` | {3} | {4} | {5} | {6} |\n",
             endpoint.name,
             endpoint.method.as_str(),
             endpoint.path,
             envelope(endpoint.envelope),
+            records(&endpoint.response),
             paging(endpoint.paging.as_ref()),
             endpoint.section
         );
@@ -29,17 +30,47 @@ pub fn text() -> String {
     out += "\nLogging in uses:\n\n| Request | What it does | Section |\n|---|---|---|\n";
     for endpoint in OAUTH_ENDPOINTS {
         out += &format!(
-            "| `{} {}` | {} | {} |\n",
+            "| [`{} {}`](#{}) | {} | {} |\n",
             endpoint.method.as_str(),
             endpoint.path,
+            endpoint.name,
             endpoint.summary,
             endpoint.section
         );
     }
-    for endpoint in ENDPOINTS {
+    for endpoint in ENDPOINTS.iter().chain(OAUTH_ENDPOINTS) {
         out += &section(endpoint);
     }
+    out += "\n## Sets of values\n\n| Set | Values | Section |\n|---|---|---|\n";
+    for set in VALUE_SETS {
+        let values: Vec<String> = set.members.iter().map(value).collect();
+        out += &format!("| `{}` | {} | {} |\n", set.name, values.join(", "), set.section);
+    }
     out
+}
+
+/// The location of an endpoint's records in its response.
+fn records(response: &ResponseShape) -> String {
+    match response {
+        ResponseShape::Rows(RecordsLocation::At(path), _) => format!("`{path}`"),
+        ResponseShape::Rows(RecordsLocation::OnlyListOf(name), _) => format!("in `{name}`"),
+        ResponseShape::Rows(RecordsLocation::OnlyList, _) => "not shown".to_owned(),
+        ResponseShape::ServerTime(_) | ResponseShape::Object(_) | ResponseShape::Page => {
+            String::new()
+        }
+    }
+}
+
+/// One of a set of values, with its meaning if the documentation has one.
+fn value(member: &Member) -> String {
+    let value = match member.value {
+        Value::Integer(number) => number.to_string(),
+        Value::Text(text) => text.to_owned(),
+    };
+    match member.doc {
+        "" => format!("`{value}`"),
+        doc => format!("`{value}` {doc}"),
+    }
 }
 
 /// `docs/service.md`, with a row for each method of the client.
@@ -105,13 +136,13 @@ fn section(endpoint: &Endpoint) -> String {
         out += &format!("\n{notes}\n");
     }
     if !endpoint.parameters.is_empty() {
-        out += "\n| Parameter | In | Required | Allowed | |\n|---|---|---|---|---|\n";
+        out += "\n| Parameter | In | Allowed | |\n|---|---|---|---|\n";
         for parameter in endpoint.parameters.iter() {
             out += &format!(
-                "| `{}` | {} | {} | {} | {} |\n",
+                "| `{}` | {}{} | {} | {} |\n",
                 parameter.name,
                 place(parameter.place),
-                if parameter.required { "yes" } else { "no" },
+                if parameter.required { ", required" } else { "" },
                 allowed(parameter),
                 parameter.doc
             );
@@ -128,10 +159,14 @@ fn section(endpoint: &Endpoint) -> String {
             out += &format!("| {} | {name} | {condition} | {handling} |\n", failure.code);
         }
     }
-    if let ResponseShape::Rows(_, schema) = &endpoint.response {
-        for record in schema.records() {
-            out += &fields(record);
+    match &endpoint.response {
+        ResponseShape::Rows(_, schema) => {
+            for record in schema.records() {
+                out += &fields(record);
+            }
         }
+        ResponseShape::Object(record) => out += &fields(record),
+        ResponseShape::ServerTime(_) | ResponseShape::Page => {}
     }
     out
 }
@@ -141,19 +176,21 @@ fn fields(record: &Record) -> String {
     if record.groups.is_empty() {
         return out;
     }
-    out += "\n| Field | Kind | Unit | Values | |\n|---|---|---|---|---|\n";
+    out += "\n| Field | Kind | |\n|---|---|---|\n";
     for field in record.fields() {
-        let values = field.values.map(|set| format!("`{}`", set.name)).unwrap_or_default();
-        out += &format!(
-            "| `{}` | {} | {} | {} | {} |\n",
-            field.name,
-            field.kind.name(),
-            field.unit_name(),
-            values,
-            field.doc
-        );
+        out += &format!("| `{}` | {} | {} |\n", field.name, kind(field), field.doc);
     }
     out
+}
+
+/// The kind of a field, with its unit or its set of values.
+fn kind(field: &Field) -> String {
+    let name = field.kind.name();
+    match (field.values, field.unit_name()) {
+        (Some(set), _) => format!("{name}: [`{}`](#sets-of-values)", set.name),
+        (None, "") => name.to_owned(),
+        (None, unit) => format!("{name} ({unit})"),
+    }
 }
 
 fn envelope(envelope: Envelope) -> String {

@@ -105,7 +105,7 @@ def cells_of(
 ) -> list[str]:
     """The column's values as text; numbers are padded on the right to one decimal point.
 
-    At least `least` characters are reserved for the decimal point and what follows it.
+    At least `least` characters are reserved for the decimal point and the decimals.
     """
     values = [row.get(column.name) for row in rows]
     most = max(least, digits_of(column, rows))
@@ -187,7 +187,7 @@ def clean(value: str) -> str:
 
 
 def escaped(value: str, allowed: str = "") -> str:
-    """The text with control characters and those that change its direction escaped.
+    """The text with control characters, and characters that change its direction, escaped.
 
     Characters in `allowed` are not escaped.
     """

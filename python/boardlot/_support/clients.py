@@ -22,7 +22,7 @@ def require_given(of: Any, client: Any, passed: Mapping[str, Any]) -> None:
         if not client._has(name, passed[name], default):
             own = type(client).__name__
             raise TypeError(
-                f"{own}.__init__ passes on another {name} than {own}() was called with, but a "
+                f"{own}.__init__ passes a different {name} than {own}() was called with, but a "
                 f"client is created by __new__: override that, or write a function that makes it"
             )
 
@@ -77,25 +77,25 @@ def missing_attribute(instance: object, name: str) -> AttributeError:
 
 
 def _nearest(name: str, known: list[str]) -> str:
-    """The nearest method; of what other clients have and this service has not, that it has not."""
+    """The nearest method, or a sentence that says that the service documents nothing like it."""
     if name.removeprefix("get_").removeprefix("list_").removeprefix("fetch_") in UNDOCUMENTED:
         return (
-            "; the service documents no list of accounts, no balances, and orders and positions of "
-            "simulated trading and crypto alone: `sim_positions`, `sim_orders`, `crypto_orders`"
+            "; the service documents no list of accounts and no balances, and orders and positions "
+            "only of simulated trading and crypto: `sim_positions`, `sim_orders`, `crypto_orders`"
         ) + OWN
     near = did_you_mean(name, known) or _of_command(name)
     return near or f"{not_documented(name)}{OWN}"
 
 
 def not_documented(name: str) -> str:
-    """Says of a name that other clients have what the service does not document."""
+    """A sentence for a name of other clients: the service does not document the data."""
     if any(part in ABSENT for part in re.split("[_-]", name)):
         return "; the service documents no prices, no streams and no placing of orders"
     return ""
 
 
 def _of_command(name: str) -> str:
-    """The method behind a command of this name, or the one for any request."""
+    """The method behind a command of this name, or the method for any request."""
     from boardlot._endpoints import ENDPOINTS
 
     methods = {endpoint.command.replace("-", "_"): endpoint.method for endpoint in ENDPOINTS}
@@ -136,21 +136,21 @@ def missing_name(module: str, known: Iterable[str], name: str) -> AttributeError
 
 
 def warn_of_end(end: Time) -> None:
-    """Warn of a range of time whose end is a date of the past or today, which ends as it begins."""
+    """Warn of a range that ends with a date up to today: it ends as that day begins."""
     if isinstance(end, date) and not isinstance(end, datetime):
         end = date.isoformat(end)
     day = str(end)
     if len(day) != len("2026-01-05") or day > str(datetime.now(timezone.utc).date()):
         return
     following = date.fromisoformat(day) + timedelta(days=1)
-    text = f"end is the date {day}, which is its beginning (midnight UTC): fills of that day are "
-    text += f"not read; for them, pass end='{following}T00:00Z', otherwise end='{day}T00:00Z'"
+    text = f"end is the date {day}, the beginning of that day (midnight UTC): its fills are "
+    text += f"not read; to read them, pass end='{following}T00:00Z', otherwise end='{day}T00:00Z'"
     # At the caller of the client's method, which is called by `calls`.
     warnings.warn(text, stacklevel=4)
 
 
 def wrong_context_manager(client: object) -> TypeError:
-    """The error for a client in the other kind of `with`."""
+    """The error for `with` on an `AsyncClient`, or `async with` on a `Client`."""
     name = type(client).__name__
     if getattr(client, "_call_mode", "sync") == "async":
         return TypeError(f"{name} is asynchronous: write `async with`, or use Client with `with`")

@@ -1,5 +1,6 @@
-"""Which callables of a caller's are to be awaited: boardlot calls stores, hooks and passphrases on
-threads of its own, where nothing would await them."""
+"""Recognizes coroutine functions among a caller's callables: boardlot calls stores, hooks and
+passphrases on its own threads, where nothing awaits them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ ASYNC = 0x80 | 0x200
 
 
 def is_async(function: Any) -> bool:
-    """True if a call returns what has to be awaited, or entered by `async with`: an `async def`
+    """True if a call returns an awaitable or an async context manager: an `async def`
     function or method, an object whose `__call__` is one, and `functools.partial` of these."""
     while isinstance(function, functools.partial):
         function = function.func

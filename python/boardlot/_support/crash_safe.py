@@ -20,7 +20,7 @@ def replacing(path: Path, force: bool = True, suffix: str = ".part") -> Iterator
 
     Args:
         path: The file, of which links are resolved.
-        force: Whether an existing file is replaced.
+        force: Replace an existing file.
         suffix: The end of the temporary file's name.
 
     Yields:

@@ -59,7 +59,7 @@ class Passphrase:
         return self.file is not None or self.command is not None
 
     def ask(self, prompt: str) -> str:
-        """Ask for it at the terminal."""
+        """Ask for the passphrase at the terminal."""
         try:
             with warnings.catch_warnings():
                 # Raised before anything is printed: there is no terminal that can hide the typing.
@@ -106,7 +106,7 @@ def _content(file: str | PathLike[str]) -> tuple[Hidden, str, str]:
                 )
             if sys.platform != "win32":
                 if status.st_uid not in (os.geteuid(), 0):
-                    problem = f"{name} belongs to another user; expected one of yours"
+                    problem = f"{name} belongs to another user; expected a file of your own"
                     raise StoreError(problem, hint=hint)
                 if status.st_mode & 0o077:
                     problem = f"{name} can be read or changed by other users; run: chmod 600 {file}"
@@ -170,7 +170,7 @@ def _line(text: Hidden) -> bytes:
 
 
 def _problem_of(text: Hidden) -> str:
-    """What is wrong with the content of a file or the output of a command; "" if nothing is.
+    """The problem with the content of a file or the output of a command; "" without one.
 
     It raises nothing, so no frame of it is shown with the passphrase.
     """
@@ -178,7 +178,7 @@ def _problem_of(text: Hidden) -> str:
     if not line:
         return "has no passphrase"
     if b"\n" in line or len(text.reveal()) > MAX_BYTES:
-        return "has more than a line of at most 4 KiB"
+        return "has more than one line, or a line over 4 KiB"
     try:
         line.decode()
     except UnicodeDecodeError:
@@ -192,8 +192,8 @@ def profile_auth(
     """The credentials of a profile, as `_core._profile` returns it; `None` if it has none.
 
     A passphrase comes from the profile's `passphrase_file` or `passphrase_command`, otherwise from
-    the terminal. That of a login is read when the store first needs it. `base_url` is the service
-    that they are used at.
+    the terminal. The passphrase of a login is read when the store first needs it. `base_url` is the
+    service at which the credentials are used.
 
     Raises:
         ConfigError: The profile is of another service.
@@ -221,7 +221,7 @@ def key_in_file(key_id: str, file: str | PathLike[str], entry: Mapping[str, Any]
 def profile_login(
     entry: Mapping[str, Any], client_id: str, store: Any, base_url: str | None
 ) -> bl.OAuth:
-    """A login, whose errors name the profile if it is that of one."""
+    """A login, whose errors name its profile, if it has one."""
     login = bl.OAuth(client_id, store=store, base_url=base_url)
     if "name" in entry:
         login._set_profile(entry["name"])
@@ -234,7 +234,7 @@ def application_of(entry: Mapping[str, Any]) -> str | None:
 
 
 def check_address(entry: Mapping[str, Any], base_url: str | None) -> None:
-    """Refuse the credentials of a profile at another service than its own.
+    """Refuse to use the credentials of a profile at another service.
 
     Raises:
         ConfigError: It is of another service.

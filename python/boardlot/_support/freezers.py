@@ -1,7 +1,7 @@
 """The modules that compiled code, or a name that is made at run time, imports.
 
-Programs such as PyInstaller and Nuitka put those modules into a frozen application that they find
-imported in Python. Nothing here is called: `tests/packaging/test_frozen.py` compares the lists.
+Programs such as PyInstaller and Nuitka put a module into a frozen application only if Python code
+imports it. Nothing here is called: `tests/packaging/test_frozen.py` compares the lists.
 """
 
 

@@ -28,7 +28,7 @@ class Hidden:
 
 
 class HiddenHeader(str):
-    """A header's value, which HTTP libraries take as text; what contains it does not show it."""
+    """A header's value, which HTTP libraries take as text; a `repr` does not show it."""
 
     __slots__ = ()
 
@@ -46,7 +46,7 @@ def without_frames(function: Callable[..., R], *args: Any) -> R:
 
 
 def bare(error: BaseException) -> BaseException:
-    """An exception without frames, as are those that it came from."""
+    """The exception and its causes without their frames."""
     error.with_traceback(None)
     if getattr(error, "_pgconn", None) is not None:
         # The connection of an error of psycopg, whose attributes have the password.

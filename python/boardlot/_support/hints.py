@@ -14,10 +14,10 @@ UNKNOWN_KEY = (
 )
 OTHER_KEY = (
     "Sign with the private key whose public key was uploaded under this key id, or upload the "
-    "public key of this one."
+    "public key that belongs to this private key."
 )
 BEARER_REJECTED = "The token is unknown, expired or revoked: get a new one for this base URL."
-MORE_SCOPES = "Log in again and allow it on the consent page, if you need it."
+MORE_SCOPES = "If you need this permission, log in again and allow it on the consent page."
 CREDENTIALS_FILE = "Check that the file exists and that you can read it."
 
 # Token stores.
@@ -25,8 +25,10 @@ LOCKED_KEYCHAIN = "Unlock it, or add --store FILE, an encrypted file for the tok
 OTHER_STORE = "Make the folder writable, or choose another --store FILE."
 UNWRITABLE_CONFIG = "Make the folder writable, or omit --profile: tokens are stored either way."
 NO_TERMINAL = "The passphrase is then read from that file, or from the output of that command."
-PASSPHRASE_FILE = "Write it to a file that only you can read (mode 600), or use passphrase_command."
-PASSPHRASE_COMMAND = "Run it yourself: it must print the passphrase, nothing else, and exit with 0."
+PASSPHRASE_FILE = (
+    "Write the passphrase to a file that only you can read (mode 600), or use passphrase_command."
+)
+PASSPHRASE_COMMAND = "Run the command yourself: it must print only the passphrase, and exit with 0."
 BROKEN_REGISTRATION = "Delete the entry and log in again."
 NO_LOGIN_IN_STORE = "Log in, or name the store of the login: --store FILE."
 WRONG_LOGIN = "Check the client id, the service and --store FILE."
@@ -34,7 +36,7 @@ WRONG_LOGIN = "Check the client id, the service and --store FILE."
 # Base URL, names and connections.
 MISSING_BASE_URL = "Pass the address of the service, such as https://api.example.com."
 CHECK_PROXY = "Check the address of the proxy, and that it is running."
-UNUSED_PROXY = "To use it: --proxy environment, in Python proxy='environment'."
+UNUSED_PROXY = "To use that proxy: --proxy environment, in Python proxy='environment'."
 CHECK_NAME = "Check the host in the base URL, and the DNS settings of this machine (network, VPN)."
 NO_SERVER = "No server is listening: check the host and the port of the base URL."
 CHECK_NETWORK = "Check the network, VPN and firewall, and whether a proxy is needed (--proxy)."
@@ -46,7 +48,10 @@ SET_CLOCK = {
     "win32": "Let this machine set its clock automatically, or run as administrator: w32tm /resync",
     "linux": "Let NTP set this machine's clock: sudo timedatectl set-ntp true",
 }
-UNTIL_THEN = "Until then each client's first request is rejected; it then corrects its signatures."
+UNTIL_THEN = (
+    "Until then, the first request of each client is rejected, and the client then corrects its "
+    "signatures."
+)
 
 # Files and data.
 PARQUET_VALUE = "Use --format csv or jsonl: they write every value as the service sent it."

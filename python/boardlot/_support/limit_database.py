@@ -54,7 +54,7 @@ class LimitDatabase:
         name: The name of the limit.
 
     Raises:
-        ConfigError: The URL is not one of a PostgreSQL database.
+        ConfigError: The URL is not the URL of a PostgreSQL database.
     """
 
     def __init__(self, url: str, name: str) -> None:

@@ -1,4 +1,4 @@
-"""The name that a caller probably meant: that of another library's habit, or the nearest one."""
+"""The name that a caller probably meant: another library's name for it, or the nearest one."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ INSTEAD = (
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """The known name that other libraries call so, otherwise the one that is spelled most alike."""
+    """The known name for a name of other libraries, otherwise the name spelled most alike."""
     names = list(known)
     for ours, others in ELSEWHERE.items():
         if ours in names and name in others.split():

@@ -15,10 +15,10 @@ REFERENCE = "#/components/schemas/"
 def openapi() -> dict[str, Any]:
     """The service as an OpenAPI 3.1 description, for clients in any language.
 
-    It states what the service's documentation shows: paths, parameters with their limits, bodies,
-    envelopes, records, both kinds of paging (`x-paging`), OAuth 2.1 with its scopes, and in words
-    the signed request. What the documentation does not show is left open. `boardlot openapi` prints
-    it, and a sandbox serves it at `/openapi.json`.
+    It has everything that the service's documentation shows: paths, parameters with their limits,
+    bodies, envelopes, records, both kinds of paging (`x-paging`), OAuth 2.1 with its scopes, and in
+    words the signed request. What the documentation does not show is left open. `boardlot openapi`
+    prints it, and a sandbox serves it at `/openapi.json`.
 
     Returns:
         A new dict each time.
@@ -35,7 +35,7 @@ def openapi() -> dict[str, Any]:
 
 
 def record_schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of a record, such as `Fill`, with those that it refers to.
+    """The JSON Schema of a record, such as `Fill`, with the schemas that it refers to.
 
     Raises:
         ConfigError: There is no record of that name.

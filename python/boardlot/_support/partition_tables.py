@@ -15,7 +15,7 @@ from boardlot.records import Decimals
 
 
 def schema(query: Query, decimals: Decimals) -> pa.Schema:
-    """The columns of a query, after that of its key."""
+    """The columns of a query, after the key's column."""
     # Checks that there are any.
     query.columns()
     found = to_arrow(query.sample(), decimals=decimals).schema

@@ -1,9 +1,10 @@
 """Parts of what a method returns, for engines that read them in parallel: the one plan behind
 `boardlot.polars`, `boardlot.dask`, `boardlot.ray` and `boardlot.spark`.
 
-A `Query` says what is read, `plan` splits it, and each `Partition` reads its own rows: every row is
-in exactly one. What a worker needs besides is a `Reference` to the client, which contains no
-secret."""
+A `Query` describes the rows, `plan` splits a query, and each `Partition` reads its own rows: every
+row is in exactly one partition. A worker also needs a `Reference` to the client, which contains no
+secret.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +64,7 @@ class Query:
 
     @property
     def has_range(self) -> bool:
-        """True if the list is one of a range of time, which can be split."""
+        """True if the list has a range of time, which can be split."""
         return isinstance(self.method, str) and METHODS[self.method].resumable
 
     @property
@@ -88,7 +89,7 @@ class Query:
         return _stored_records(self.method, list(self.arguments_for(key).items()), [])
 
     def columns(self) -> list[str]:
-        """The names of the columns: those that are declared, after that of the key.
+        """The names of the columns: the key's, then the declared ones.
 
         Raises:
             ConfigError: The record declares no fields.
@@ -212,8 +213,8 @@ def _micros(value: object) -> int | None:
 class Partition:
     """Some keys, or one part of a range of time.
 
-    Which rows are a part's own is decided where pages are read: parts share their boundaries in
-    what they request, and each row has one owner by its time.
+    Parts request their common boundaries twice; the code that reads pages assigns each row to one
+    part by its time.
     """
 
     query: Query
@@ -374,7 +375,7 @@ def refer(
         rate_limit = _arguments(client).get("rate_limit")
     if isinstance(rate_limit, RateLimit) and rate_limit.name is None:
         raise ConfigError(
-            "rate_limit has no name, by which the workers could share it: pass "
+            "rate_limit has no name, so the workers cannot share it: pass "
             "RateLimit(..., name=...), and with several machines a database"
         )
     # Made once here, so that settings that no worker could use are rejected at once.

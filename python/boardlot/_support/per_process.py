@@ -15,8 +15,8 @@ class PerProcess(Generic[T]):
     lock, and where a connection of the parent must be neither used nor closed.
 
     Args:
-        make: Makes it.
-        leave: What a child does with the parent's.
+        make: Makes the value.
+        leave: Called in a child with the parent's value.
     """
 
     def __init__(self, make: Callable[[], T], leave: Callable[[T], object] | None = None) -> None:

@@ -16,7 +16,9 @@ REDRAW = 0.1
 
 
 class Bar:
-    """A bar that shows a counter, its own or one of the core, once the work has taken a while."""
+    """A bar that shows its own counter, or a counter of the core, once the work has taken a
+    while.
+    """
 
     def __init__(
         self,

@@ -213,7 +213,7 @@ def _is_named_tuple(cls: Any) -> bool:
 
 
 def _is_typed_dict(cls: Any) -> bool:
-    """True if it is one of `typing` or of `typing_extensions`."""
+    """True if it is the name in `typing` or in `typing_extensions`."""
     return hasattr(cls, "__optional_keys__") and issubclass(cls, dict)
 
 

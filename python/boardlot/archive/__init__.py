@@ -1,4 +1,6 @@
-"""An archive of what the service forgets: fills, orders, positions, IPOs, dividends and plates."""
+"""An archive of data that the service forgets: fills, orders, positions, IPOs, dividends and
+plates.
+"""
 
 from __future__ import annotations
 

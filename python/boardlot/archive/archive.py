@@ -1,4 +1,4 @@
-"""`Archive`: keeps what was seen, and when."""
+"""`Archive`: keeps lists, with the times at which they were seen."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Archive(Reader):
         self._database = open_database(given, self._wait)
 
     def close(self) -> None:
-        """Close the archive; may be called again. What is used afterwards raises `ConfigError`."""
+        """Close the archive; may be called again. Any later use raises `ConfigError`."""
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -180,8 +180,8 @@ class Archive(Reader):
         """Read lists, and store what is new, changed or gone. Awaited with an `AsyncClient`.
 
         About a thousand fills and their position are stored in one transaction, and so is every
-        other list: an update that is killed at any moment and run again ends up as if nothing had
-        happened. A list that fails does not stop the others, and nothing in it counts as gone.
+        other list: if an update is killed at any moment, run it again to complete it. A list that
+        fails does not stop the others, and nothing in it counts as gone.
 
         Args:
             client: A client; it is not closed.
@@ -201,15 +201,15 @@ class Archive(Reader):
                 the first update reads the last 90 days. Not in the future.
             overlap: How long before the newest stored fill an update starts, to find fills that
                 arrived late.
-            max_age: Nothing is sent for a list that was read completely less than this ago, by the
-                service's clock. By default, all lists are read.
+            max_age: Skip lists that were read completely within this time, by the service's clock.
+                By default, all lists are read.
             on_error: `"raise"` an `ArchiveUpdateError` with the report, once all lists were tried,
                 or `"collect"` the errors in the report, which is then false: also those of keys
                 that are not valid.
-            progress: Whether a bar is shown (tqdm, if it is installed).
+            progress: Show a bar (tqdm, if it is installed).
 
         Returns:
-            What happened to each list.
+            A report with the result for each list.
 
         Raises:
             ArchiveUpdateError: Lists could not be read, and `on_error` is `"raise"`; the others
@@ -289,10 +289,12 @@ class Archive(Reader):
         *,
         max_age: timedelta,
     ) -> Records[Any] | Awaitable[Records[Any]]:
-        """A list of the archive, which is read first if it is older. Awaited with an `AsyncClient`.
+        """A list of the archive, which is updated first if it is older than `max_age`. Awaited with
+        an `AsyncClient`.
 
-        Of several threads or processes that ask at once, one reads it. A list is complete, or an
-        error is raised. `.meta["seen_at"]` is when it was read, in microseconds since 1970.
+        If several threads or processes ask at once, one of them reads the list. A list is complete,
+        or an error is raised. `.meta["seen_at"]` is the time of the read, in microseconds since
+        1970.
 
         Args:
             client: A client; it is not closed.
@@ -303,7 +305,7 @@ class Archive(Reader):
         Raises:
             ConfigError: An argument is not valid, or the list in the archive is of another service;
                 nothing was sent.
-            BoardlotError: It could not be read.
+            BoardlotError: The list could not be read.
 
         Example:
             >>> archive = bl.Archive(folder / "trades.db")
@@ -349,14 +351,11 @@ class Archive(Reader):
     ) -> Generator[Fill, None, None] | AsyncGenerator[Fill, None]:
         """Each new or changed fill exactly once, also across restarts; never ends by itself.
 
-        First come the fills that the archive has and this follower has not received, then
-        those that arrive, each read in the order of update time. A fill counts as delivered
-        when the next one is requested, so the fill that was being handled when the process died
-        comes again.
-
-        The first tick reads all of `overlap`, and so does one tick an hour. Others read the latest
-        39 fills and the ten minutes before the newest fill again: one request, while that and what
-        is new are no more than a page. Errors that may pass are retried after a growing wait.
+        Fills that the archive already has come first, then new ones, in the order of update time. A
+        fill counts as delivered when the next one is requested, so a fill that was being handled
+        when the process died is delivered again. The first read, and one read an hour, covers all
+        of `overlap`. The others cover the latest 39 fills and the ten minutes before the newest
+        fill, usually in one request. Errors that may pass are retried after a growing wait.
 
         Args:
             client: A client, for `for`; an `AsyncClient`, for `async for`. It is not closed.

@@ -41,7 +41,7 @@ class Refused:
         """The keys that are valid, checked.
 
         Raises:
-            ConfigError: One is not, and they are not collected.
+            ConfigError: A key is not valid, and errors are not collected.
         """
         for key in keys:
             try:
@@ -139,7 +139,7 @@ def open_database(target: Hidden, wait: float) -> Database:
     """The database at a path or a PostgreSQL address.
 
     Raises:
-        ConfigError: It is an address of something else.
+        ConfigError: It is an address of another kind.
         StoreError: It cannot be opened.
         ImportError: The driver of PostgreSQL is not installed.
     """
@@ -163,14 +163,15 @@ def server_address(target: str) -> str | None:
     """The address of a PostgreSQL database; `None` if the target is a path.
 
     Raises:
-        ConfigError: It is neither. The error does not show it, as it may contain a password.
+        ConfigError: The target is neither. The error does not show it, because it may contain a
+            password.
     """
     expected = "expected the path of a SQLite file or postgresql://user@host:port/database"
     if (form := SQLITE_ADDRESS.match(target)) is not None:
         raise ConfigError(
             f"target begins with {form[0]!r}, which is an address of SQLite in another library; "
             "expected the path of the file alone",
-            hint="Pass the path that is in it, such as 'trades.db'. A file that this user cannot "
+            hint="Pass only the path, such as 'trades.db'. A file that this user cannot "
             "write is only read. If it is the name of a file, pass the absolute path.",
         )
     scheme = SCHEME.match(target)

@@ -1,4 +1,4 @@
-"""Checks for problems in what an archive has."""
+"""Checks for problems in an archive's contents."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Finding:
 
 
 def check(database: Database, unread: int) -> list[Finding]:
-    """Everything that is found; see `Archive.check`."""
+    """All findings; see `Archive.check`."""
     now = service_now(database)
     return [
         *_gaps(database, now),

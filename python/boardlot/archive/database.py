@@ -111,7 +111,7 @@ def digest(text: str) -> str:
 
 
 def canonical(text: str, ignored: Sequence[str] = ()) -> str:
-    """The content of a record, however it is spelled: members in order, numbers as sent."""
+    """The content of a record, in one spelling: members in order, numbers as sent."""
 
     def ordered(members: list[tuple[str, Any]]) -> dict[str, Any]:
         return {name: value for name, value in sorted(dict(members).items()) if name not in ignored}
@@ -165,7 +165,7 @@ class DatabaseConnection(Database, Generic[C]):
 
     @abstractmethod
     def _error(self, error: Any) -> StoreError:
-        """The archive's error for one of the driver."""
+        """The archive's error for an error of the driver."""
 
     @property
     def connection_number(self) -> int:

@@ -68,7 +68,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Follower:
-    """A follower as the archive has it: how far it is, and which one of its name that was."""
+    """A follower in the archive: its position, and its holder."""
 
     position: Position
     holder: str | None
@@ -288,7 +288,7 @@ class FillStore:
         _insert(transaction, series, run, inserted)
 
     def publish(self, start: int, end: int, now: int, whole_overlap: bool) -> None:
-        """Show readers what was stored since the last time: the range was read completely."""
+        """Show readers the newly stored fills: the range was read completely."""
         with self._progressing() as (transaction, series):
             transaction.execute(
                 "update series set position = null, run_start = null, run_end = null, read_at = ?, "
@@ -352,8 +352,8 @@ class FillStore:
         return Follower(Position(*found[0][:3]), found[0][3]) if found else None
 
     def undelivered(self, name: str, limit: int) -> tuple[Follower | None, list[Delivery]]:
-        """The follower of this name, and the fills after its position: those of earlier reads
-        first, then in the order of time."""
+        """The follower of this name, and the fills after its position: fills of earlier
+        reads first, then in the order of time."""
         with self._database.snapshot() as snapshot:
             follower = self._follower_named(snapshot.execute, name)
             after = Position() if follower is None else follower.position
@@ -368,7 +368,7 @@ class FillStore:
         return follower, [Delivery(Position(*row), text) for *row, text in rows]
 
     def take_over(self, name: str, holder: str) -> tuple[str | None, Follower]:
-        """From now on this holder is the follower; returns the one before, and the new one."""
+        """Makes this holder the follower; returns the previous one, and the new one."""
         with self._writing() as (transaction, series):
             found = self._follower_named(transaction.execute, name)
             transaction.execute(
@@ -413,7 +413,7 @@ class FillStore:
 
 
 def _progress(transaction: Transaction, series: int) -> Row:
-    """Identifies the progress of a read: a range that is read twice has other ends."""
+    """Identifies the progress of a read: the same range read again has a different end."""
     columns = "published, position, run_start, run_end"
     return transaction.execute(f"select {columns} from series where id = ?", (series,))[0]
 

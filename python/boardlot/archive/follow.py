@@ -151,7 +151,7 @@ class _Follower:
                         break
 
     def _store_received(self) -> bool:
-        """Record what the caller has received; `False` if the archive is not as it was."""
+        """Record what the caller has received; `False` if the archive went back."""
         stored, received = self._stored, self._received
         if stored is None or received is None:
             return True
@@ -166,15 +166,15 @@ class _Follower:
         self._take_over()
         LOG.warning(
             "the archive %s went back to an earlier state, such as a backup that was restored: the "
-            "follower %r of fills %s resumes where it was then, and what came since is delivered "
-            "again",
+            "follower %r of fills %s resumes at its position of that time, and later fills are "
+            "delivered again",
             self._update.database.name,
             self._name,
             self._series,
         )
 
     def connect(self, wait: float) -> Fills:
-        """Have the lock, once the database can be reached.
+        """Acquire the lock, once the database can be reached.
 
         Raises:
             StoreError: Another follower of this name has it, or has had it meanwhile.
@@ -197,7 +197,7 @@ class _Follower:
             return
 
     def _goes_on(self, stored: Follower) -> bool:
-        """Go on from what the archive has; `False` if another one of its name has taken over."""
+        """Continue at the archive's position; `False` if another follower has taken over."""
         found, received = self._store.follower_named(self._name), self._received
         if received is not None and found == Follower(received.position, self._holder):
             # It was stored before the connection was lost.
@@ -241,7 +241,7 @@ class _Follower:
             LOG.warning("following fills %s works again after %.0f s", self._series, seconds)
 
     def _look(self) -> None:
-        """Read what is new: one request, unless there is more than a page of it."""
+        """Read new fills: one request, unless they are more than a page."""
         clock = ServiceClock(self._update.client)
         now = clock.reading()
         state = self._store.state()

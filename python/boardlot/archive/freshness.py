@@ -35,7 +35,7 @@ class Fetch:
 
 
 class ServiceClock:
-    """The service's time during one update; it is requested at most once."""
+    """The service's time during one update, requested at most once."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -127,7 +127,7 @@ def check_service(database: Database, place: Place, what: str, client: Any) -> N
     """Refuse to mix two services in one list.
 
     Raises:
-        ConfigError: The archive has it of another one.
+        ConfigError: The archive has the list of another service.
     """
     found = row_of(database, place, "service")
     if found is not None and found[0] is not None and found[0] != service_of(client):

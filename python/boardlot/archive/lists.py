@@ -252,13 +252,13 @@ def custom_spec(endpoint: Endpoint) -> ListSpec:
     """The archive's description of a custom endpoint.
 
     Raises:
-        ConfigError: Its name cannot be that of a view, or a field's name that of a column.
+        ConfigError: Its name cannot be the name of a view, or a field's name the name of a column.
     """
     name = endpoint.name
     if not NAME.fullmatch(name) or TAKEN.fullmatch(name.lower()):
         raise ConfigError(
-            f"the endpoint's name is {name!r}, which cannot be that of a view; expected at most 50 "
-            "letters, digits, _ and -, and no name of the archive or of a database's own"
+            f"the endpoint's name is {name!r}, which cannot be the name of a view; expected at "
+            "most 50 letters, digits, _ and -, and no name that the archive or a database uses"
         )
     # Without `unique`, a record is identified by all of its values, like a record without a code.
     paging = endpoint.paging
@@ -274,8 +274,8 @@ def custom_spec(endpoint: Endpoint) -> ListSpec:
             raise ConfigError(
                 f"the field {field!r} of the endpoint {name!r} cannot be a column of an archive; "
                 f"expected at most {COLUMN_MAX} bytes without U+0000, another name than "
-                f"{', '.join(sorted(COLUMNS))}, and one that differs from those of other fields by "
-                "more than upper and lower case",
+                f"{', '.join(sorted(COLUMNS))}, and a name that differs from the names of other "
+                "fields by more than upper and lower case",
                 hint="Leave it out of the endpoint's `record`: the column `record` has all fields.",
             )
         columns.add(field.lower())

@@ -23,8 +23,9 @@ WAIT = 0.05
 
 
 class _Queues:
-    """The locks of this process that somebody has or waits for, by name: the first is had, and the
-    one that has waited longest is next. One that is no more was left by an interrupt."""
+    """The queues of threads of this process by the names of locks: the first thread has the lock,
+    and the next one has waited longest. An interrupt may leave a lock that no longer exists.
+    """
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -47,7 +48,7 @@ class _Queues:
         return pause(wait, turn) or queue[0][0]() is lock
 
     def leave(self, name: str, lock: Lock) -> None:
-        """Let the next one have it, or wait no longer; does nothing if neither is the case."""
+        """Release the lock, or leave the queue; does nothing if this thread is in neither."""
         with self._guard:
             queue = self._by_name.get(name, [])
             queue[:] = [one for one in queue if one[0]() not in (lock, None)]
@@ -65,7 +66,7 @@ class Lock(ABC):
 
     Args:
         name: The same in all processes.
-        held_by: What to say if somebody else has it.
+        held_by: A description of the holder, for the error of another caller.
     """
 
     def __init__(self, name: str, held_by: str) -> None:
@@ -80,7 +81,7 @@ class Lock(ABC):
 
     @abstractmethod
     def release_others(self) -> None:
-        """Let other processes have it."""
+        """Release it to other processes."""
 
     @abstractmethod
     def check(self) -> None:
@@ -137,7 +138,7 @@ class Lock(ABC):
         return acquired
 
     def release(self) -> None:
-        """Let others have it; does nothing if that was done."""
+        """Release the lock; does nothing if it is not held."""
         # A forked child does not have what its parent has.
         if (queues := self._queues) is _QUEUES.value:
             try:
@@ -147,14 +148,14 @@ class Lock(ABC):
         self._queues = None
 
     def in_use(self) -> StoreError:
-        """The error of a caller that has waited for it in vain."""
+        """The error of a caller that has waited too long."""
         return StoreError(
-            self._held_by, retryable=True, hint="Wait until it has finished, or end it."
+            self._held_by, retryable=True, hint="Wait until that work has finished, or end it."
         )
 
     @contextmanager
     def held(self, wait: float) -> Iterator[Lock]:
-        """Have the lock.
+        """Hold the lock.
 
         Raises:
             StoreError: Another thread or process has had it for `wait` seconds.

@@ -27,8 +27,8 @@ class Read:
     """The content of a list.
 
     Attributes:
-        complete: Whether the list is all there is. Otherwise a record that is missing may still
-            exist, so none is gone.
+        complete: True if the list has all records. Otherwise a missing record may still exist, so
+            none is gone.
         now: When it was read, in microseconds: by the service's clock, if it told its time.
         fetch: Where, and when by the service's clock.
     """
@@ -40,7 +40,7 @@ class Read:
 
 
 def is_complete(spec: ListSpec, pages: Sequence[Any]) -> bool:
-    """True if pages are all there is of a list, which the service may cut."""
+    """True if pages have all of a list, which the service may cut."""
     total = pages[0].meta.get(spec.total) if spec.total is not None else None
     return not isinstance(total, int) or sum(map(len, pages)) >= total
 
@@ -64,7 +64,7 @@ def stored(spec: ListSpec, pages: Iterable[Any]) -> list[Record]:
 def store_read(
     database: Database, spec: ListSpec, key: str, read: Read, lock: Lock | None = None
 ) -> Counts:
-    """Store what a list contained, in one transaction.
+    """Store the contents of a list, in one transaction.
 
     The times of one list never go back, unless they are so far ahead of the service's time that
     another clock must have been wrong.

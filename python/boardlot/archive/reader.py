@@ -140,8 +140,8 @@ class Reader:
     def gaps(self, acc_id: str | int, trd_market: str) -> list[tuple[datetime, datetime]]:
         """The spans of time between the first and the last stored read that no read has covered.
 
-        These are what an unfinished update has not reached, and the time between reads that do not
-        adjoin: `update(start=...)` fills them.
+        They are spans that an unfinished update has not reached, and times between reads that do
+        not adjoin: `update(start=...)` fills them.
 
         Args:
             acc_id: The account id.
@@ -165,11 +165,11 @@ class Reader:
         (`"future"`).
 
         Args:
-            unread: After how long a list counts as unread: by the service's clock where a read on
-                this machine tells it, and else by this machine's.
+            unread: The age at which a list counts as unread, by the service's clock if a read on
+                this machine knows it, otherwise by this machine's.
 
         Returns:
-            A finding for each; empty if nothing is wrong.
+            A finding for each problem.
 
         Raises:
             ConfigError: `unread` is not a timedelta of 0 or more.
@@ -220,9 +220,9 @@ class Reader:
 
         The views are `fills`, each list's last content by its name, and all of its changes as
         `..._history`. Columns are those of the typed frames, with decimals as floating point; a
-        value that is not of its type is null. `record` is the service's own text, for the
-        database's functions for JSON. The query cannot change anything: neither data, settings,
-        transactions nor files.
+        value of another type is null. `record` is the service's own text, for the database's
+        functions for JSON. The query cannot change anything: neither data, settings, transactions
+        nor files.
 
         Args:
             query: One statement in the SQL of the database.
@@ -252,8 +252,8 @@ class Reader:
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the archive, which may be in use, into a new file, which is an archive too.
 
-        The copy has everything that was committed when it began. Its owner alone can read it (mode
-        0600). `boardlot archive restore` puts it back.
+        The copy has everything that was committed when it began. Only its owner can read it (mode
+        0600). `boardlot archive restore` restores it.
 
         Args:
             path: The new file.
@@ -291,7 +291,7 @@ class Reader:
         Args:
             list: `fills`, one of the other lists by its name, or a custom endpoint.
             path: The file to write.
-            key: Only this one, as for `seen`; of `fills`, an `acc_id` and a `trd_market`. By
+            key: Only this key, as for `seen`; of `fills`, an `acc_id` and a `trd_market`. By
                 default, all of the archive's.
             at: The list as it was seen at this time, as for `seen`.
             history: Write every version, as `changes` returns them, with `seen_at` and `change`.

@@ -17,7 +17,7 @@ class Counts:
 
     Attributes:
         new: Records that were not in the archive.
-        changed: Records whose contents are others than before.
+        changed: Records whose contents differ from the previous ones.
         gone: Records that the service no longer lists.
         unchanged: The other records.
     """
@@ -44,10 +44,10 @@ class UpdateReport:
     Attributes:
         lists: The counts of each list by its name and key, such as `("ipos", "hk")` or
             `("fills", ("281756", "HK"))`.
-        errors: The error of each list that could not be read, by the same names. What the archive
-            has of these lists is unchanged, but for complete pages of fills, from which the next
-            update continues.
-        fresh: The lists that were not read, as they had been read less than `max_age` ago.
+        errors: The error of each list that could not be read, by the same names. The archive's
+            contents of these lists are unchanged, except for complete pages of fills, from which
+            the next update continues.
+        fresh: The lists that were not read, because they had been read less than `max_age` ago.
 
     Example:
         >>> with bl.Archive(folder / "trades.db") as archive:

@@ -25,8 +25,8 @@ AT_ONCE = 1_000
 class StoredFills:
     """The fills as they were stored when `Archive.fills` was called, latest update first.
 
-    They are read as a pager is, any number of times, and have a length. A frame is made of what is
-    stored, without a dict for each fill.
+    They are read as a pager is, any number of times, and have a length. A frame is made of the
+    stored texts, without a dict for each fill.
 
     Example:
         >>> archive = bl.Archive(folder / "trades.db")

@@ -33,7 +33,7 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 class QueryResult:
     """The `rows` of a query.
 
-    `columns` are their names, of which a second one with the same name ends in `_2`; iteration
+    `columns` are their names, and a second column of the same name ends in `_2`; iteration
     yields a tuple for each row. In the result of a SQLite archive, a column whose values are all
     times or dates as the views write them becomes one of timestamps (UTC) or dates.
 
@@ -192,8 +192,8 @@ def arrow_table(
         raise ConfigError("history has all times, and at is one; pass one of them")
     if name == "fills" and (history or at is not None):
         raise ConfigError(
-            f"{'history' if history else 'at'} is not known of fills, which are stored without the "
-            "time at which they were seen; export them as they are now"
+            f"{'history' if history else 'at'} does not apply to fills, which are stored without "
+            "the time at which they were seen; export them as they are now"
         )
     _core._import_frame_library("to_arrow")
     import pyarrow as pa

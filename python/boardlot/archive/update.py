@@ -93,7 +93,7 @@ def update(work: Update) -> UpdateReport:
 
 
 def read_list(work: Update, spec: ListSpec, key: str, clock: ServiceClock, counts: Counts) -> bool:
-    """Read a list as a whole, and store it; `False` if that was not due."""
+    """Read a list as a whole, and store it; `False` if it is recent enough."""
     place, name = spec.place(key), f"{spec.name} {key}"
     if work.is_fresh(place, clock):
         return False
@@ -131,7 +131,7 @@ class FillReader:
     locks: tuple[Lock, ...] = ()
 
     def update(self, counts: Counts) -> bool:
-        """Read and store what is new; `False` if that was not due."""
+        """Read and store new fills; `False` if the list is recent enough."""
         place = self.series.place
         if self.work.is_fresh(place, self.clock):
             return False
@@ -174,7 +174,7 @@ class FillReader:
         end: int | None = None,
         not_before: int | None = None,
     ) -> None:
-        """Read from `overlap` before the newest stored fill, and finish what was interrupted."""
+        """Read from `overlap` before the newest stored fill, and finish an interrupted read."""
         start = self.work.start
         if start is not None and start > now:
             raise ConfigError(
@@ -277,7 +277,7 @@ class FillReader:
 
 
 def read_through(work: Update) -> Rows:
-    """The rows of the one list of an update, which is read first if it is older.
+    """The rows of the only list of an update, which is read first if it is older than `max_age`.
 
     Raises:
         BoardlotError: It could not be read.

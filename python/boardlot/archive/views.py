@@ -73,9 +73,9 @@ def define_custom(
 def _statements(database: Database, custom: Iterable[Row]) -> dict[str, str]:
     """The query of each view.
 
-    `fills`, and for each list what it contained last and, as `..._history`, all of its changes.
-    Their columns are the declared fields, as in a frame; null for a value that is not of its type.
-    `record` is the service's own text.
+    `fills`, and for each list its latest contents and, as `..._history`, all of its changes. Their
+    columns are the declared fields, as in a frame; null for a value of another type. `record` is
+    the service's own text.
     """
     fields = columns_of(Series("0", "-").rows([]))
     statements = {

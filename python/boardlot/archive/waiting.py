@@ -1,7 +1,7 @@
-"""Waiting: that of blocking work for its next step, and that of an event loop's task for such work.
+"""Waits of blocking work for its next step, and of an event loop's task for such work.
 
 The work of an archive blocks. For an `AsyncClient` it runs on a thread of the event loop's
-executor, with the blocking face of the client, and ends soon after the caller's task was cancelled
+executor, with the blocking form of the client, and ends soon after the caller's task was cancelled
 or the loop closed.
 """
 
@@ -30,7 +30,7 @@ _OWNER: ContextVar[Owner | None] = ContextVar("boardlot_archive_owner", default=
 
 
 class Cancelled(BaseException):
-    """The caller's task was cancelled: the work ends, and releases what it has."""
+    """The caller's task was cancelled: the work ends, and releases its locks."""
 
 
 class Pause(float):

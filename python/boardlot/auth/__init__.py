@@ -1,7 +1,7 @@
 """The service's signature and logins for other HTTP clients: requests, httpx, httpx2 and aiohttp.
 
-Credentials are an `ApiKey`, an `OAuth` or a `BearerToken`. What is signed is what the client sends,
-its final URL and the bytes of its body. Each attempt has its own signature, time and nonce.
+Credentials are an `ApiKey`, an `OAuth` or a `BearerToken`. A signature covers the final URL and the
+bytes of the body, as the client sends them. Each attempt has its own signature, time and nonce.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def requests(credentials: ApiKey | OAuth | BearerToken, *, client: Client | None
 
     Returns:
         A `requests.auth.AuthBase`. A request raises `ConfigError` for a body that is streamed (the
-        signature covers all of it) and for another service, and `LoginRequired` if the login has to
-        be made again.
+        signature covers all of it) and for another service, and `LoginRequired` if the user has to
+        log in again.
 
     Raises:
         ConfigError: `credentials` are of another kind.
@@ -89,7 +89,7 @@ def httpx(
 def aiohttp(credentials: ApiKey | OAuth | BearerToken, *, client: AsyncClient | None = None) -> Any:
     """A middleware of an `aiohttp` session or request; needs aiohttp 3.12 or newer.
 
-    Redirects and retries of aiohttp are requests of their own, and signed again. A redirect to
+    Redirects and retries of aiohttp are separate requests, and signed again. A redirect to
     another service is refused with a `ConfigError` before anything is sent.
 
     Args:

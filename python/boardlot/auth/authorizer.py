@@ -9,8 +9,8 @@ from boardlot import ApiKey, AsyncClient, BearerToken, Client, ConfigError, OAut
 from boardlot._support.hidden import HiddenHeader
 
 STREAMED = (
-    "the body is streamed, and a signature covers all of it: it has to be known before the first "
-    "byte is sent; expected bytes, text, a form or JSON"
+    "the body is streamed, but a signature covers the whole body, which must be known before the "
+    "first byte is sent; expected bytes, text, a form or JSON"
 )
 
 
@@ -58,7 +58,7 @@ class Authorizer:
 
         Raises:
             ConfigError: The URL is of another service.
-            LoginRequired: The login has to be made again.
+            LoginRequired: The user has to log in again.
         """
         return HiddenHeader(self._client(url, Client)._token_header(rejected))
 
@@ -67,7 +67,7 @@ class Authorizer:
         return HiddenHeader(await self._client(url, AsyncClient)._token_header(rejected))
 
     def bind(self, url: str) -> None:
-        """Reject a URL of another service than that of the first request."""
+        """Reject a URL of another service than the first request's."""
         parts = urlsplit(url)
         ports = {"https": 443, "http": 80}
         origin = f"{parts.scheme}://{parts.hostname}:{parts.port or ports.get(parts.scheme)}"

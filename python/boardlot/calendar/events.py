@@ -82,8 +82,8 @@ def events(market: str, records: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _day(ipo: _Ipo, date_field: str | None, time_field: str) -> tuple[date | None, Any, str]:
-    """An event's day, its time, and the field of the day: the one that the service states, and
-    otherwise that of its time. A time of another day than the stated one is not the event's."""
+    """An event's day, its time, and the field of the day: the day that the service states,
+    otherwise the day of the time. A time of another day is not the event's."""
     stated, time = ipo.stated_date(date_field) if date_field else None, ipo.value(time_field)
     # Also where a day is stated: `local` must work for every time of a calendar.
     derived = None if time is None else ipo.day(time_field)
@@ -174,7 +174,7 @@ def _uid(market: str, ipo: _Ipo, event: str, entry: int) -> str:
 
 
 def in_order(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """The rows by date, those without a time first; then by market, code and stage of the IPO."""
+    """The rows by date, rows without a time first; then by market, code and stage of the IPO."""
     ranks = {name: rank for rank, name in enumerate((*DATES, *EVENTS))}
 
     def key(row: tuple[Any, ...]) -> tuple[Any, ...]:

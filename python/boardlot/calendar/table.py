@@ -131,15 +131,15 @@ class IpoCalendar(Sequence[dict[str, Any]]):
         return list(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A pandas DataFrame, typed as that of `Records`. Raises `ImportError` without pandas."""
+        """A pandas DataFrame, typed as by `Records`. Raises `ImportError` without pandas."""
         return frames.to_pandas(self)
 
     def to_polars(self) -> polars.DataFrame:
-        """A polars DataFrame, typed as that of `Records`. Raises `ImportError` without polars."""
+        """A polars DataFrame, typed as by `Records`. Raises `ImportError` without polars."""
         return frames.to_polars(self)
 
     def to_arrow(self) -> pyarrow.Table:
-        """A pyarrow Table, typed as that of `Records`. Raises `ImportError` without pyarrow."""
+        """A pyarrow Table, typed as by `Records`. Raises `ImportError` without pyarrow."""
         return frames.to_arrow(self)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

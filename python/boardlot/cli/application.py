@@ -51,7 +51,7 @@ COMMANDS = {
     "keygen": ("keygen", "Create a key pair for signed requests."),
     "public-key": ("keygen", "Print the public key of a private key."),
     "sandbox": ("sandbox", "Serve the whole service on this machine, with invented data."),
-    "archive": ("archive", "Keep what the service forgets, and read it again."),
+    "archive": ("archive", "Keep data that the service forgets, and read it later."),
     "open": ("open", "Open the docs in the browser."),
     "openapi": ("openapi", "Print the service as an OpenAPI description."),
     "mcp": ("mcp", "Serve read-only tools to language models."),
@@ -234,7 +234,7 @@ def report_error(error: BaseException, settings: Settings) -> int:
 
 
 def _hint_of(error: BoardlotError, settings: Settings) -> str:
-    """The error's hint, or that of what only the command line knows."""
+    """The error's hint, or a hint that only the command line knows."""
     if isinstance(error, AuthenticationError) and not settings.has_credentials:
         return hints.NO_CREDENTIALS
     if isinstance(error, StoreError) and "the keychain cannot be used" in str(error):

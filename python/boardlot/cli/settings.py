@@ -167,7 +167,7 @@ class Settings:
 
     @property
     def service(self) -> str:
-        """The base URL that was given, or that of the profile."""
+        """The base URL that was given, or the profile's."""
         self.check_service()
         return str(self.base_url or self.profile_entry["base_url"])
 
@@ -227,7 +227,7 @@ class Settings:
     @property
     def connection(self) -> dict[str, Any]:
         """The options of the connection, as arguments of `boardlot.Client`: the proxy and the
-        certificates are otherwise those of the profile."""
+        certificates are otherwise the profile's."""
         entry, headers = self.profile_entry, dict(map(_header, self.header))
         ca_file = self.ca_file or entry.get("ca_file")
         return {"headers": headers, "proxy": self.proxy or entry.get("proxy"), "ca_file": ca_file}

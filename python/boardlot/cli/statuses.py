@@ -33,7 +33,7 @@ def status_of_all(errors: Iterable[BaseException]) -> int:
 
 @contextmanager
 def reading_files() -> Iterator[None]:
-    """Distinguishes what is wrong in `config.toml` or a key from a wrong command line."""
+    """Distinguishes an error in `config.toml` or a key from a wrong command line."""
     try:
         yield
     except ConfigError as error:
@@ -42,7 +42,7 @@ def reading_files() -> Iterator[None]:
 
 
 def members_of(error: BaseException) -> dict[str, Any]:
-    """What a line of the log in JSON says about an error, for programs."""
+    """The members about an error in a JSON line of the log, for programs."""
     code = getattr(error, "code", None)
     if code is None and isinstance(error, ApiError):
         code = error.error_code

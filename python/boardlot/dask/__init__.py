@@ -193,7 +193,7 @@ def from_keys(
             or a token store), or the name of a profile. Only its arguments are used.
         method: The name of a method such as `"dividends"`, or an `Endpoint` with a `record`. All
             its required arguments but one are passed by name.
-        keys: The values of that one.
+        keys: The values of the remaining argument.
         npartitions: The number of partitions.
         concurrency: Concurrent requests in each partition.
         decimals: `"float64"`, or `"string"` for the service's own strings. Exact decimals would
@@ -269,7 +269,7 @@ def empty(
     if all(field.name == key for field in rows.schema):
         raise ConfigError(
             "the service's documentation does not show the fields of this record: pass meta=, an "
-            "empty frame with the columns to keep, such as that of one key: "
+            "empty frame with the columns to keep, such as the frame of one key: "
             "client.fetch_many(method, [key]).to_pandas().iloc[:0]"
         )
     fields = [(field.name, field.kind) for field in rows.schema]

@@ -14,7 +14,8 @@ class Finding(NamedTuple):
 
     Attributes:
         step: Its name, such as `"TLS"`.
-        state: `"ok"`, `"failed"`, or `"skipped"` if there was nothing to check or no way to.
+        state: `"ok"`, `"failed"`, or `"skipped"` if there was nothing to check or no way to check
+            it.
         detail: What was found, without any secret.
         hint: What to do about it; `""` if there is nothing to do.
 
@@ -49,7 +50,7 @@ class Skipped(Failed):
 
 
 def run_step(step: str, check: Callable[[], str]) -> Finding:
-    """The finding of a check that returns its detail, or raises what is wrong."""
+    """The finding of a check that returns its detail, or raises an error."""
     try:
         return Finding(step, "ok", check())
     except Failed as failed:

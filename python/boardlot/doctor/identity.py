@@ -19,7 +19,7 @@ from boardlot.errors import AuthenticationError, ClockSkewError, ConfigError, Pe
 
 
 def credentials_factory(auth: Any, profile: Mapping[str, Any]) -> Callable[[], Any] | None:
-    """A factory of the credentials: those given, otherwise the profile's; `None` for none."""
+    """A factory of the given credentials, otherwise of the profile's; `None` for none."""
     if auth is not None and not callable(auth):
         return lambda: auth
     if auth is not None:

@@ -23,8 +23,8 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     several get a line each, with a label at the height at which it ends: those with the largest
     sums, as many as there is room for and at most 12. Amounts in different currencies are not
     compared: each currency has its own panel, and so do dividends without a currency. The title
-    says how many are not drawn: those of further securities, of currencies beyond the 8 with the
-    most, or before 1900 or after 2199.
+    counts the dividends that are not drawn: of further securities, of currencies beyond the 8
+    with the most, or before 1900 or after 2199.
 
     Args:
         records_or_frame: Dividends as `Records` of `dividends` or of `fetch_many("dividends")`
@@ -109,7 +109,7 @@ class _Payment(NamedTuple):
 
 
 def payments(source: Any, ax: Axes | None = None) -> tuple[list[_Payment], int, int]:
-    """Those to draw, how many there are, and of how many securities."""
+    """The dividends to draw, their number, and the number of their securities."""
     paid = []
     for amount, ex_date, symbol, currency, process in rows(
         source,

@@ -31,9 +31,9 @@ def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     Prices of different markets are not compared: each market has its own panel. The codes of the
     largest turnover are drawn, in each panel as many as there is room for and at most 12, each with
     its label at the height at which its line ends.
-    Only fills with status `OK` are drawn and counted; the title counts the others, such as those of
-    other codes, cancelled ones, those of markets beyond the 8 with the most fills, and those before
-    1900 or after 2199.
+    Only fills with status `OK` are drawn and counted; the title counts the other fills: of other
+    codes, with another status, of markets beyond the 8 with the most fills, or before 1900 or after
+    2199.
 
     Args:
         records_or_frame: Fills as `Records` (or any sequence of the service's dicts), or as a

@@ -111,7 +111,7 @@ class _Bar(NamedTuple):
 
 
 def position_bars(source: Any, column: str) -> tuple[list[_Bar], int]:
-    """Those to draw, and how many there are. Ratios can be compared; amounts within a market."""
+    """The positions to draw, and their number. Ratios can be compared; amounts within a market."""
     found = []
     for symbol, value, name, kind, market in rows(
         source, ("symbol", column), optional=("stock_name", "pstn_type", "market")

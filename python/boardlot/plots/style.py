@@ -126,7 +126,7 @@ def panels(ax: Axes, count: int, heights: Sequence[float] | None = None) -> list
 
 
 def largest(groups: Iterable[str]) -> set[str]:
-    """As many as there can be panels: those that occur most often."""
+    """The values that occur most often, one for each panel."""
     return {group for group, _ in Counter(groups).most_common(MAX_PANELS)}
 
 
@@ -153,7 +153,7 @@ def figure_height(panels: int) -> float:
 
 
 def of_all(shown: int, found: int, noun: str) -> str:
-    """The number of what is shown, for a title, which says so if that is not all."""
+    """A count for a title, which says so if not all are shown."""
     return f"{shown} of {counted(found, noun)}" if shown < found else counted(found, noun)
 
 

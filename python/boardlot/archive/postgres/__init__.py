@@ -83,7 +83,7 @@ REFUSED = re.compile(r'FATAL: [^"]*\b(role|user|database) "|no password supplied
 
 
 class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
-    """The tables are in a schema of their own, `boardlot_archive`.
+    """The tables are in their own schema, `boardlot_archive`.
 
     A connection that was lost is made again by the next call. It may be that of a pooler which
     gives each transaction another session, so nothing outlives a transaction: no setting, no lock,

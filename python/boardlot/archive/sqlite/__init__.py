@@ -132,8 +132,8 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
                 self.name,
                 "is being written by another process",
                 retryable=True,
-                hint="Wait until it has finished, or end it. If another tool changed the journal "
-                "mode of the file, readers wait as well: opening the archive again sets WAL mode.",
+                hint="Wait until that process has finished, or end it. If another tool changed the "
+                "journal mode, readers wait, too: opening the archive again sets WAL mode.",
             )
         hint = next((hint for part, hint in HINTS.items() if part in text), "")
         # Unlike `Path`, this raises nothing for a name that is too long.
@@ -146,7 +146,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
             raise store_error(
                 self.name,
                 "was removed or replaced while it was open",
-                hint="Open it again; what was read into the old file is lost with it.",
+                hint="Open the archive again; data that was read into the old file is lost.",
             )
 
     @contextmanager
@@ -257,8 +257,8 @@ HINTS = {
     "I/O error": "Check that the disk is neither full nor damaged: what was stored is kept.",
     "full": "Free some space and run the same update again: nothing that was stored is lost.",
     "readonly": "The file is read-only: make it writable to update the archive.",
-    "not a database": "It is not an archive: name a new file, such as fills.db. One that was "
-    "damaged has to be restored from a backup.",
+    "not a database": "The file is not an archive: name a new file, such as fills.db. Restore a "
+    "damaged archive from a backup.",
     "malformed": "It was damaged: restore it from a backup.",
     "has no column": f"Part of it is missing: it was damaged. {RESTORE}",
     "no such": f"Part of it is missing: it was damaged. {RESTORE}",

@@ -37,7 +37,7 @@ def back_up(source: SqliteConnection, target: Path, wait: float) -> None:
     if os.path.lexists(target):
         raise ConfigError(
             f"path is {str(target)!r}, which already exists; expected the path of a new file",
-            hint="A backup is never written over: name it after its day, or remove the old one.",
+            hint="A backup is never overwritten: name it after its day, or remove the old one.",
         )
     try:
         with _private_copy(source, target, wait, MARK) as copied:
@@ -47,10 +47,10 @@ def back_up(source: SqliteConnection, target: Path, wait: float) -> None:
 
 
 def restore(backup: Path, target: Path, wait: float) -> None:
-    """Make an archive what it was when it was backed up, in one transaction.
+    """Restore an archive from a backup, in one transaction.
 
-    Other processes may use it meanwhile. What a crash left beside it is part of it, unless it is
-    damaged: then the file is replaced, with what is beside it.
+    Other processes may use it meanwhile. Files that a crash left beside the archive are part of it.
+    A damaged archive is replaced, with the files beside it.
 
     Raises:
         ConfigError: Both are the same file, or the target is a backup or has other data: the two
@@ -229,7 +229,7 @@ def _copy(source: SqliteConnection, into: SqliteConnection, target: Path, wait: 
                 str(target),
                 "is being written by another process",
                 retryable=True,
-                hint="Wait until it has finished, or end it.",
+                hint="Wait until that process has finished, or end it.",
             )
 
     if not source._driver.in_transaction:

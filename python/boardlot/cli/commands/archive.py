@@ -1,4 +1,4 @@
-"""`boardlot archive`: keeps what the service forgets, and reads it again."""
+"""`boardlot archive`: keeps data that the service forgets, and reads it later."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _days(name: str, text: str) -> click.Option:
     examples=[f"{UPDATE} --fills 281756:HK", f"{UPDATE} --plates HK.BK1001 --dividends HK.00700"],
 )
 def archive() -> None:
-    """Keep what the service forgets in a file or a PostgreSQL database, and read it again."""
+    """Keep data that the service forgets in a file or a PostgreSQL database, and read it later."""
 
 
 @archive.command(
@@ -123,7 +123,7 @@ def archive() -> None:
         click.Option(
             ["--max-age-minutes"],
             type=Number(0, DAYS_MAX * 24 * 60),
-            help="Send nothing for a list that was read completely less than this ago.",
+            help="Skip lists that were read completely within this time.",
         ),
     ],
     examples=[
@@ -144,9 +144,8 @@ def update(
 ) -> int:
     """Read lists, and store what is new, changed or gone.
 
-    Killed at any moment and run again, it ends up as if nothing had happened. A list that fails
-    does not stop the others; the exit status is then 1 if a later update may read all that is
-    missing, and otherwise 3.
+    If the command is killed, run it again: it continues where it ended. A list that fails
+    does not stop the others; the exit status is then 1 if a later update may succeed, otherwise 3.
     """
     if not fills and not any(keys.values()):
         options = ", ".join(f"--{name.replace('_', '-')}" for name in ("fills", *keys))
@@ -276,7 +275,7 @@ def sql(settings: Settings, file: str, query: str) -> None:
 )
 @click.pass_obj
 def check(settings: Settings, file: str, unread_days: float) -> int:
-    """Show what is wrong with what an archive has.
+    """Show the problems of an archive's contents.
 
     Spans of fills that were not read, ids that were sent twice with different contents, dividends
     that were restated, and lists that were not read for long. If there are any, the exit status is
@@ -295,7 +294,7 @@ def check(settings: Settings, file: str, unread_days: float) -> int:
     output="nothing",
     params=[
         _file(),
-        Argument("to", "The new file, which you alone can read.", metavar="TO", type=UserPath()),
+        Argument("to", "The new file, which only you can read.", metavar="TO", type=UserPath()),
     ],
     examples=[f"{UPDATE} --ipos hk && boardlot archive backup trades.db backup.db"],
 )
@@ -307,7 +306,7 @@ def backup(settings: Settings, file: str, to: Path) -> None:
     """
     with _existing(settings, file) as archive:
         archive.backup(to)
-    note(f"wrote {to}, which you alone can read")
+    note(f"wrote {to}, which only you can read")
 
 
 @archive.command(
@@ -325,11 +324,11 @@ def backup(settings: Settings, file: str, to: Path) -> None:
 )
 @click.pass_obj
 def restore(settings: Settings, backup: str, file: str) -> None:
-    """Make an archive what it was when it was backed up, whatever a crash has left of it.
+    """Restore an archive from a backup, also after a crash.
 
-    It may be in use: followers resume where they were then, so that what came since is delivered
-    again. A FILE that is a backup itself, or another archive, is left as it is. An archive in
-    PostgreSQL is restored by `pg_restore`.
+    The archive may be in use: followers resume at their positions in the backup, and later fills
+    are delivered again. A FILE that is a backup itself, or another archive, is left as it is. An
+    archive in PostgreSQL is restored by `pg_restore`.
     """
     for name, given in (("BACKUP", backup), ("FILE", file)):
         if server_address(given) is not None:
@@ -345,8 +344,8 @@ def restore(settings: Settings, backup: str, file: str) -> None:
         followed = archive._followers()
     for series, name in followed:
         note(
-            f"the follower {name!r} of fills {series} resumes where it was then: what came since "
-            "is delivered again",
+            f"the follower {name!r} of fills {series} resumes at its position in the backup: later "
+            "fills are delivered again",
             "warning",
         )
 
@@ -410,7 +409,7 @@ def follow(
 
 
 def _files_of(file: str) -> list[Path]:
-    """The files of an archive, none of which may be written over."""
+    """The files of an archive, which no output may overwrite."""
     if server_address(file) is not None:
         return []
     from boardlot.archive.sqlite.files import files_of

@@ -1,4 +1,4 @@
-"""`boardlot demo`: what the package does, shown on the sandbox in a few seconds."""
+"""`boardlot demo`: shows the package on the sandbox in a few seconds."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def _chart(fills: Sequence[Any], file: BinaryIO) -> None:
 
 @contextmanager
 def _timed(steps: Iterator[int]) -> Iterator[Callable[[str], None]]:
-    """Time a block, which reports what it did through the callable, as a numbered line."""
+    """Time a block, which reports its result through the callable, as a numbered line."""
     start = time.perf_counter()
     messages: list[str] = []
     yield messages.append

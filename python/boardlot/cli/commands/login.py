@@ -54,7 +54,8 @@ def login(settings: Settings, no_browser: bool, port: int, timeout: float) -> No
     contains no secrets: `boardlot.Client(profile=NAME)` uses it. If there already is a login of
     that name, it is renewed.
 
-    With --client-id, no client is registered: that one is used, and its callback is on --port.
+    With --client-id, that client is used instead of a new registration, with its callback on
+    --port.
     """
     settings.check_secrets()
     name = settings.profile_name
@@ -100,7 +101,7 @@ def login(settings: Settings, no_browser: bool, port: int, timeout: float) -> No
 
 
 def _check_passphrase(entry: dict[str, Any]) -> None:
-    """Reject a passphrase of nothing."""
+    """Reject an empty passphrase."""
     given = [name for name in ("passphrase_file", "passphrase_command") if entry.get(name)]
     if given and entry["store"] is None:
         raise click.UsageError(
@@ -160,7 +161,7 @@ def _save_profile(name: str, known: dict[str, Any] | None, entry: dict[str, Any]
 @click.argument("client_id", required=False)
 @click.pass_obj
 def logout(settings: Settings, client_id: str | None) -> None:
-    """Delete the tokens of CLIENT_ID at the service, or those of the profile.
+    """Delete the tokens of CLIENT_ID at the service, or the profile's tokens.
 
     `boardlot login` printed the id; the default is the last login at the service. The profile
     itself is not deleted.
@@ -191,10 +192,10 @@ def logout(settings: Settings, client_id: str | None) -> None:
 def status(settings: Settings, client_id: str | None) -> None:
     """Show a login at the service and the clock offset of this machine.
 
-    The login is that of CLIENT_ID, otherwise that of the profile, otherwise the last one at the
-    service in --store or the keychain. With the profile of a key, or if the keychain contains no
-    login, only the clocks are compared. No secrets are shown. With --format or --out the output is
-    a row of data, with the clock offset in seconds.
+    The login is CLIENT_ID's, otherwise the profile's, otherwise the last login at the service in
+    --store or the keychain. With the profile of a key, or if the keychain contains no login, only
+    the clocks are compared. No secrets are shown. With --format or --out the output is a row of
+    data, with the clock offset in seconds.
     """
     check_out(settings)
     base_url = settings.service

@@ -1,7 +1,7 @@
 """The endpoints as tools for language models: each row of the table is one tool that reads.
 
 Names, arguments and descriptions are those of the commands, which come from the same table. A tool
-that takes an account accepts only those that the user has allowed.
+that takes an account accepts only accounts that the user has allowed.
 """
 
 from __future__ import annotations
@@ -124,7 +124,8 @@ def create_server(client: AsyncClient, accounts: Sequence[str]) -> Server[Any]:
 
     Args:
         client: Sends the requests.
-        accounts: The account ids that tools may read. Without any, those tools are not offered.
+        accounts: The account ids that tools may read. Without any, tools that need an account are
+            not offered.
     """
     tools = {row.method: Tool.of(row) for row in _endpoints.ENDPOINTS}
     offered = {name: tool for name, tool in tools.items() if accounts or tool.account is None}
@@ -195,7 +196,7 @@ async def _call(client: AsyncClient, tool: Tool, given: dict[str, Any]) -> dict[
 
 
 def _shown(records: Records[Any]) -> dict[str, Any]:
-    """The rows, with the names of numeric values, and what their fields mean."""
+    """The rows, with the names of numeric values and the meanings of their fields."""
     names = {field.name: value_names(field.values) for field in records.schema if field.values}
     rows = []
     for typed in records.to_dicts(typed=True):

@@ -56,7 +56,7 @@ def list_(settings: Settings) -> None:
 @click.argument("name", required=False, shell_complete=complete_profiles)
 @click.pass_obj
 def show(settings: Settings, name: str | None) -> None:
-    """Show a profile: NAME, by default that of --profile or the default profile."""
+    """Show a profile: NAME, by default the one of --profile or the default profile."""
     check_out(settings)
     name = name or settings.profile_name
     if name is None:
@@ -213,7 +213,7 @@ def _secret_of(entry: Mapping[str, Any]) -> str | None:
 
 
 def _left_behind(entry: Mapping[str, Any]) -> str:
-    """Names what remains after the profile is removed."""
+    """A message about the files that remain after the profile is removed."""
     if entry["kind"] == "api_key":
         return f"the key file {entry['private_key']} was not deleted"
     if entry["kind"] == "none":

@@ -59,7 +59,8 @@ def request(
 
     The request is signed or carries the login's token like all others. The body of the response
     goes to stdout, with JSON indented on a terminal; the HTTP status goes to stderr. The exit
-    status is 1 from HTTP 400 on; the service may also report an error with HTTP 200.
+    status is 1 for HTTP 429 and from 500 on, and 3 for other statuses from 400 on; the service may
+    also report an error with HTTP 200.
     """
     reads = [Path(_expand_user(body[1:]))] if body is not None and body.startswith("@") else []
     check_destination(settings, reads)
@@ -129,7 +130,7 @@ FRACTION = ("number", "percent")
             ["--endpoints"],
             metavar="FILE",
             type=UserPath(),
-            help="The TOML file of the endpoints; by default that of the profile.",
+            help="The TOML file of the endpoints; by default the profile's.",
         ),
     ],
     examples=[

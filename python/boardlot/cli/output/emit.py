@@ -61,7 +61,7 @@ def emit(
 
 
 def emit_row(settings: Settings, row: dict[str, Any], **shown: str) -> None:
-    """Write what is known of one thing: data with `--format` or `--out`, otherwise a line for each
+    """Write the members of one object: data with `--format` or `--out`, otherwise a line for each
     member, of which `shown` has some as they are shown to people."""
     if settings.format is not None or settings.out is not None:
         emit(settings, [row])

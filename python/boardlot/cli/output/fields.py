@@ -24,7 +24,7 @@ Page = Rows | PlainRows
 
 
 class Fields:
-    """The fields to write: those of `--columns`, or those declared and those of the first page."""
+    """The fields to write: the fields of `--columns`, or the declared ones and the first page's."""
 
     def __init__(self, columns: str | None = None, names: Sequence[str] | None = None) -> None:
         self.selected: list[str] | None = _selected(columns)

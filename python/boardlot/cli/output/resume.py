@@ -98,7 +98,7 @@ def run_resumable(
 ) -> None:
     """Write all rows of a pager method to `--out`, from the position in the checkpoint file.
 
-    `typed` has the arguments as typed, for messages about a file that belongs to other ones.
+    `typed` has the arguments as typed, for messages about a file of other arguments.
     """
     out = _checked(settings, file)
     with settings.client() as client:
@@ -165,7 +165,7 @@ def _checked(settings: Settings, file: Path) -> Path:
 def _other_arguments(
     file: Path, before: dict[str, str], now: dict[str, str]
 ) -> click.UsageError | None:
-    """The error for arguments that differ from those of before; `None` if none differ."""
+    """The error for arguments that differ from the earlier ones; `None` if none differ."""
     differences = [
         f"{name} is {now.get(name, 'not given')} but was {before.get(name, 'not given')}"
         for name in dict.fromkeys([*before, *now])
@@ -248,9 +248,9 @@ def _say_until_when(settings: Settings, pager: Any) -> None:
     _, end = pager.range
     is_old = datetime.now(timezone.utc) - end > timedelta(hours=1)
     text = (
-        f"{settings.out} ends at {end:%Y-%m-%d %H:%M} UTC: what came later is not in it. For that, "
+        f"{settings.out} ends at {end:%Y-%m-%d %H:%M} UTC: it has no later rows. For later rows, "
     )
-    text += "use another --out and --resume, or every night `boardlot archive update`"
+    text += "use another --out and --resume, or `boardlot archive update` every night"
     note(text, "error" if is_old else "info")
 
 
