@@ -97,7 +97,10 @@ class Documented(griffe.Extension):
             if isinstance(kind, griffe.Alias) and isinstance(own, griffe.Class):
                 # Of a file of the stub that exports all of its names.
                 core.set_member(name, own)
-                pkg.set_member(name, griffe.Alias(name, own, parent=pkg))
+                shown = pkg.members.get(name)
+                # The package may show a class of its own above this one.
+                if shown is None or shown.target_path == f"boardlot._core.{name}":
+                    pkg.set_member(name, griffe.Alias(name, own, parent=pkg))
             if isinstance(core.members[name], griffe.Class):
                 _take_constructor(core.members[name], stub[name])
         for name in PAGES:
