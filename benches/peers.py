@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 from contextlib import AsyncExitStack, ExitStack
 from datetime import timedelta
+from importlib import import_module
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
@@ -75,14 +76,22 @@ class Requests(Sync):
 
 
 class Httpx(Sync):
-    def open(self) -> None:
-        import httpx
+    # httpx2 goes on from httpx, with the same names.
+    library = "httpx"
 
+    def open(self) -> None:
+        httpx = import_module(self.library)
         limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
         self.client = self.stack.enter_context(httpx.Client(limits=limits, trust_env=False))
 
     def get(self, url: str) -> bytes:
-        return self.client.get(url, headers=self.signer.of(url)).raise_for_status().content
+        response = self.client.get(url, headers=self.signer.of(url)).raise_for_status()
+        content: bytes = response.content
+        return content
+
+
+class Httpx2(Httpx):
+    library = "httpx2"
 
 
 class Urllib3(Sync):
@@ -170,15 +179,22 @@ class Httpr(Sync):
 
 
 class AsyncHttpx(Async):
-    async def open(self) -> None:
-        import httpx
+    library = "httpx"
 
+    async def open(self) -> None:
+        httpx = import_module(self.library)
         limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
         client = httpx.AsyncClient(limits=limits, trust_env=False)
         self.client = await self.stack.enter_async_context(client)
 
     async def get(self, url: str) -> bytes:
-        return (await self.client.get(url, headers=self.signer.of(url))).raise_for_status().content
+        response = await self.client.get(url, headers=self.signer.of(url))
+        content: bytes = response.raise_for_status().content
+        return content
+
+
+class AsyncHttpx2(AsyncHttpx):
+    library = "httpx2"
 
 
 class Aiohttp(Async):

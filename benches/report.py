@@ -23,8 +23,8 @@ MEASURES = {
     "instructions": " of instructions",
 }
 PEERS = [
-    "requests", "httpx", "urllib3", "aiohttp", "uvloop", "pyreqwest", "rnet", "primp", "httpr",
-    "orjson", "msgspec", "PyNaCl", "cryptography", "pandas", "polars", "pyarrow",
+    "requests", "httpx", "httpx2", "urllib3", "aiohttp", "uvloop", "pyreqwest", "rnet", "primp",
+    "httpr", "orjson", "msgspec", "PyNaCl", "cryptography", "pandas", "polars", "pyarrow",
 ]  # fmt: skip
 
 

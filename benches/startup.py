@@ -16,7 +16,7 @@ from .wire import lines, orders_of
 
 IMPORTS = ["boardlot", "longbridge", "asyncio", "requests"]
 # Left out of a quick run.
-HEAVY = ["httpx", "aiohttp", "openai"]
+HEAVY = ["httpx", "httpx2", "aiohttp", "openai"]
 PARTS = {
     "boardlot": ["boardlot"],
     "longbridge": ["longbridge"],

@@ -32,6 +32,7 @@ NATIVE: dict[str, type[peers.Sync]] = {
 NATIVE_ASYNC = ("pyreqwest", "pyreqwest, uvloop", "rnet, uvloop", "primp, uvloop")
 ASYNC: dict[str, type[peers.Async]] = {
     "httpx": peers.AsyncHttpx,
+    "httpx2": peers.AsyncHttpx2,
     "aiohttp": peers.Aiohttp,
     "aiohttp, uvloop": peers.Aiohttp,
     "pyreqwest": peers.AsyncPyreqwest,
@@ -41,7 +42,13 @@ ASYNC: dict[str, type[peers.Async]] = {
 }
 if not peers.HAS_PYREQWEST:
     del NATIVE["pyreqwest"], ASYNC["pyreqwest"], ASYNC["pyreqwest, uvloop"]
-THREADED = {"requests": peers.Requests, "httpx": peers.Httpx, "urllib3": peers.Urllib3, **NATIVE}
+THREADED = {
+    "requests": peers.Requests,
+    "httpx": peers.Httpx,
+    "httpx2": peers.Httpx2,
+    "urllib3": peers.Urllib3,
+    **NATIVE,
+}
 LAZY = "boardlot, rows not yet read"
 
 
