@@ -181,8 +181,6 @@ class Kept(dict):
         return next(one["access_token"] for one in found if "access_token" in one)
 
 
-# The libraries leave their connection to the garbage collector when their own request raises.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_security_14_a_token_of_another_client_that_is_rejected(library):
     with bl.Sandbox(seed=7) as sandbox:

@@ -48,12 +48,13 @@ class RequestsAuth(AuthBase):
         sent = response.request.headers.get("Authorization")
         if response.status_code != 401 or not isinstance(sent, HiddenHeader):
             return response
+        # As `requests.auth.HTTPDigestAuth`: the connection is free for what comes next, which may
+        # be an error.
+        _ = response.content
+        response.close()
         header = self.authorizer.token(response.request.url, sent)
         if header == sent:
             return response
-        # As `requests.auth.HTTPDigestAuth` sends a second attempt.
-        _ = response.content
-        response.close()
         again = response.request.copy()
         again.headers["Authorization"] = header
         second = response.connection.send(again, **options)
