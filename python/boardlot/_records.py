@@ -672,3 +672,22 @@ class Fill(TypedDict):
     """Counter broker name"""
     status: str
     """Status, such as OK"""
+
+
+if not TYPE_CHECKING:
+    # For pydantic: fields that the service adds, and a caller's own, stay.
+    for _record in (
+        RelatedFuture,
+        HkIpo,
+        UsIpo,
+        CnIpo,
+        SgIpo,
+        MyIpo,
+        Dividend,
+        CryptoOrderSymbolPair,
+        CryptoOrder,
+        SimOrder,
+        SimPosition,
+        Fill,
+    ):
+        _record.__pydantic_config__ = {"extra": "allow"}

@@ -77,10 +77,12 @@ class _Position:
 class _Shared:
     """The pages and the position that a pager and its views share."""
 
-    __slots__ = ("pages", "position", "reading")
+    __slots__ = ("iterations", "pages", "position", "reading")
 
     def __init__(self, pages: Pages) -> None:
         self.pages: Pages = pages
+        # How many times somebody asked the pager for an iterator.
+        self.iterations: int = 0
         self.position: _Position = _Position(None, 0)
         # The reader that waits for a page or makes items: an event loop, or any thread; else
         # `None`. Set without a call before the `try` that clears it, so that no interrupt comes
@@ -478,8 +480,11 @@ class Pager(View[T_co]):
             shared.reading = None
 
     def __iter__(self) -> Self:
-        if self._shared.position.is_end:
+        shared = self._shared
+        # `islice` asks for an iterator each time that it takes some rows, and after the last ones.
+        if shared.position.is_end and shared.iterations < 2:
             warnings.warn(USED_UP, stacklevel=2)
+        shared.iterations += 1
         return self
 
     if not TYPE_CHECKING:

@@ -22,7 +22,7 @@ def test_a_subclass_cannot_pass_on_arguments_that_would_be_ignored(client):
 
     same = Same("https://api.example.com", timeout=5, auth=bl.BearerToken("x" * 12))
     assert (same.desk, same.base_url) == (7, "https://api.example.com")
-    with pytest.raises(TypeError, match=r"another timeout than Other\(\) was called with"):
+    with pytest.raises(TypeError, match=r"a different timeout than Other\(\) was called with"):
         Other("https://api.example.com")
 
 

@@ -1,7 +1,9 @@
 """Wrong calls of everything that users call, and what is said."""
 
 import asyncio
+import warnings
 from datetime import date, datetime, timezone
+from itertools import islice
 
 import boardlot as bl
 import boardlot.frames
@@ -335,6 +337,14 @@ def test_a_second_loop_over_a_pager_warns_at_its_line(client):
     with pytest.warns(UserWarning, match="this pager is used up") as caught:
         assert list(pager) == []
     assert caught[0].filename == __file__
+
+
+def test_rows_in_batches_by_islice_are_no_second_loop(client):
+    rows = iter(client.fills_history(*FILLS))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        batches = list(iter(lambda: list(islice(rows, 25)), []))
+    assert [len(batch) for batch in batches] == [25, 25, 10]
 
 
 def test_errors_of_the_caller_are_left_alone(client):

@@ -71,7 +71,9 @@ def box(label):
 def each(count):
     return [
         pytest.param(chart, rows, panels, number, size,
-                     id=f"{chart.__name__} {number} of {len(panels)} {size}")
+                     id=f"{chart.__name__} {number} of {len(panels)} {size}",
+                     # To draw takes a second: of one kind, both sizes are enough.
+                     marks=[pytest.mark.slow] if size == "small" and number != 24 else [])
         for chart, rows, panels in CHARTS for number in count for size in SIZES
     ]  # fmt: skip
 

@@ -191,6 +191,16 @@ def test_records_are_a_type_of_pydantic(annotation, strict):
     assert type(model.rows) is bl.Records and model.model_dump() == {"rows": plain}
 
 
+@pytest.mark.parametrize("annotation", [bl.Records[bl.SimOrder], list[bl.SimOrder]])
+def test_pydantic_keeps_fields_that_are_not_declared(annotation):
+    pydantic = pytest.importorskip("pydantic")
+    with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
+        rows = [{**row, "mine": 1} for row in client.sim_orders(sandbox.accounts["sim"][0])]
+    adapter = pydantic.TypeAdapter(annotation)
+    made = adapter.validate_python(rows)
+    assert made == rows and json.loads(adapter.dump_json(made)) == rows
+
+
 def test_fastapi_writes_records_without_an_annotation():
     pytest.importorskip("fastapi")
     from fastapi.encoders import jsonable_encoder

@@ -90,7 +90,7 @@ def test_a_loop_that_ends_while_a_task_waits_is_collected_and_the_login_is_cance
 
 
 @pytest.mark.filterwarnings(
-    "ignore:coroutine 'AsyncView.__anext__' was never awaited:RuntimeWarning"
+    "ignore:coroutine 'AsyncPager.__anext__' was never awaited:RuntimeWarning"
 )
 def test_what_is_never_awaited_does_no_harm(sandbox):
     async def main():

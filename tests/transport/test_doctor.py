@@ -273,7 +273,7 @@ def test_what_the_scopes_do_not_open_is_reported(sandbox):
     assert "the service accepts the token, but not for this request" in trade["token"].detail
 
     nothing = fails("scopes", sandbox.base_url, auth=demo_login(sandbox, scopes=["trade:write"]))
-    assert "Log in again" in nothing.hint
+    assert "log in again" in nothing.hint
 
 
 def test_a_token_that_is_no_longer_valid_is_refreshed_and_a_revoked_login_found():

@@ -28,7 +28,19 @@ pub fn text() -> String {
     for record in records() {
         out += &typed_dict(record);
     }
-    out
+    let classes: Vec<String> = record_names().filter(|name| is_class(name)).collect();
+    out + &format!(
+        "\n\nif not TYPE_CHECKING:\n    \
+         # For pydantic: fields that the service adds, and a caller's own, stay.\n    \
+         for _record in (\n        {},\n    ):\n        \
+         _record.__pydantic_config__ = {{\"extra\": \"allow\"}}\n",
+        classes.join(",\n        ")
+    )
+}
+
+/// False for the name of a record without declared fields, which is `dict[str, Any]`.
+fn is_class(name: &str) -> bool {
+    !records().iter().any(|record| record.name == name && record.groups.is_empty())
 }
 
 /// What the file defines, sorted.
@@ -53,9 +65,8 @@ pub fn page() -> String {
     const PAGE: &str = include_str!("../../docs/api/records.md");
     let head = PAGE.split("::: ").next().unwrap_or_default();
     let sections = record_names().map(|name| {
-        let is_class = !records().iter().any(|r| r.name == name && r.groups.is_empty());
         let options = "\n    options: { heading_level: 2, inherited_members: true }";
-        format!("::: boardlot.{name}{}\n", if is_class { options } else { "" })
+        format!("::: boardlot.{name}{}\n", if is_class(&name) { options } else { "" })
     });
     head.to_owned() + &sections.collect::<Vec<_>>().join("\n")
 }
