@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 120
+CORE = ("boardlot-client", "boardlot-service", "boardlot-sandbox", "boardlot-generate")
 
 
 @functools.cache
@@ -22,13 +23,16 @@ def program():
         return given
     if shutil.which("cargo") is None:
         pytest.skip("needs cargo, which compiles boardlot-sandbox")
-    command = ["cargo", "build", "--locked", "--package", "boardlot-sandbox"]
+    # As `make test-rust` compiles it, for the test of the crate that runs it.
+    command = ["cargo", "test", "--no-run", "--locked", *(f"--package={name}" for name in CORE)]
     command += ["--message-format", "json-render-diagnostics"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    messages = map(json.loads, done.stdout.splitlines())
-    built = [one["executable"] for one in messages if one.get("executable")]
-    return built[-1]
+    for message in map(json.loads, done.stdout.splitlines()):
+        is_program = message.get("target", {}).get("kind") == ["bin"]
+        if is_program and message["executable"] and not message["profile"]["test"]:
+            return message["executable"]
+    raise AssertionError("cargo compiled no program")
 
 
 class Program:
