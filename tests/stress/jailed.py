@@ -1,7 +1,8 @@
-"""One operation in a process that lacks one resource: `python -m tests.stress.jailed`.
+"""Operations, each in a process that lacks one resource: `python -m tests.stress.jailed`.
 
-Prints how it ends there, and how it ends once the resource is back: "done", or the error with its
-hint. The service is in the process that runs this one.
+Prints how each ends there, and how it ends once the resource is back: "done", or the error with its
+hint. The service is in the process that runs this one. The processes are forks of one that has
+imported all modules and used none.
 """
 
 import asyncio
@@ -14,6 +15,8 @@ import resource
 import struct
 import sys
 import tempfile
+import traceback
+from functools import partial
 from pathlib import Path
 
 import boardlot as bl
@@ -216,14 +219,42 @@ def outcome(operation):
     return {"done": True}
 
 
-def main(kind, left, name, *service):
+def outcomes(kind, left, name, service):
+    """Without the resource, and with it again."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_STATE_HOME"] = folder
         operation = getattr(Operations(*service, folder), name)()
-        with globals()[kind](int(left)):
+        with globals()[kind](left):
             missing = outcome(operation)
-        again = outcome(operation)
-        print(json.dumps([missing, again]))
+        return [missing, outcome(operation)]
+
+
+def of_a_fork(work):
+    """What a child returns, and its status."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            os.close(reading)
+            with os.fdopen(writing, "w") as file:
+                json.dump(work(), file)
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    os.close(writing)
+    with os.fdopen(reading) as file:
+        said = file.read()
+    _, status = os.waitpid(child, 0)
+    return json.loads(said or "null"), status
+
+
+def main(kind, left, names, *service):
+    for name in names.split(","):
+        ends, status = of_a_fork(partial(outcomes, kind, int(left), name, service))
+        print(json.dumps([name, status, ends]))
 
 
 if __name__ == "__main__":
