@@ -7,7 +7,8 @@ use boardlot_client::{
 };
 
 /// A declared field of records.
-#[pyclass(frozen, get_all, module = "boardlot._core")]
+#[pyclass(frozen, eq, hash, get_all, module = "boardlot._core")]
+#[derive(PartialEq, Eq, Hash)]
 pub struct SchemaField {
     /// The name on the wire, in dicts and of the column.
     name: String,

@@ -52,7 +52,7 @@ def test_slices_and_copies_know_what_the_whole_list_knows():
     records = orders()
     for part in (records[2:5], records[::-2], records[:0], records.copy(), copy.copy(records)):
         assert type(part) is bl.Records and part.meta == records.meta
-        assert list(map(repr, part.schema)) == list(map(repr, records.schema))
+        assert part.schema == records.schema
     assert records[2:5][0] is records[2]
 
 
@@ -91,7 +91,7 @@ def test_a_pickle_has_all_that_records_have(protocol):
         assert type(loaded) is bl.Records and loaded == records
         assert loaded.meta == records.meta
         assert list(map(str, loaded.errors.values())) == list(map(str, records.errors.values()))
-        assert list(map(repr, loaded.schema)) == list(map(repr, records.schema))
+        assert loaded.schema == records.schema
         assert [field.values for field in loaded.schema] == [f.values for f in records.schema]
         assert loaded.to_dicts(typed=True) == records.to_dicts(typed=True)
         pytest.importorskip("pyarrow")
@@ -115,7 +115,7 @@ def test_another_cpython_reads_a_pickle_and_writes_it_again(version):
     )
     loaded = pickle.loads(done.stdout)
     assert type(loaded) is bl.Records and loaded == records and loaded.meta == records.meta
-    assert list(map(repr, loaded.schema)) == list(map(repr, records.schema))
+    assert loaded.schema == records.schema
 
 
 def test_a_pickle_has_the_kinds_that_a_user_declared():
@@ -125,7 +125,7 @@ def test_a_pickle_has_the_kinds_that_a_user_declared():
     body = b'{"code":0,"data":{"rows":[{"rows":"2026-01-02","x":1.5}],"rows_":[1],"n":7}}'
     records = result_of_body(body, lambda client: client.call(day, symbol="HK.00700"))
     loaded = pickle.loads(pickle.dumps(records))
-    assert list(map(repr, loaded.schema)) == list(map(repr, records.schema))
+    assert loaded.schema == records.schema
     assert loaded.meta == records.meta == {"rows_": [1], "n": 7}
     assert loaded.to_dicts(typed=True) == records.to_dicts(typed=True)
 
