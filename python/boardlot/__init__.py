@@ -17,14 +17,26 @@ from typing import TYPE_CHECKING
 try:
     from . import _core as _core
 except ImportError as _error:
-    if _error.name != __name__:
-        raise
     from platform import platform, python_version
 
+    _advice = (
+        "install boardlot on the system where it runs, or with "
+        "`pip install --platform ... --only-binary :all:`"
+    )
+    if _archive := getattr(globals()["__loader__"], "archive", None):
+        _problem = f"cannot be loaded from within a zip file, {_archive}"
+        _advice = (
+            "put a folder in its place, by `pip install --target FOLDER boardlot` or as shiv and "
+            "pex do"
+        )
+    elif _error.name == __name__:
+        _problem = "is not in the package: it was left out, or was built for another system"
+    elif _error.path:
+        _problem = f"cannot be loaded ({_error}): it was built for another system, or is damaged"
+    else:
+        raise
     raise ImportError(
-        "boardlot._core, the compiled module of boardlot, is not in the package: it was left out, "
-        "or was built for another system; install boardlot on the system where it runs, or with "
-        "`pip install --platform ... --only-binary :all:` "
+        f"boardlot._core, the compiled module of boardlot, {_problem}; {_advice} "
         f"(this is {platform()}, CPython {python_version()})",
         name="boardlot._core",
     ) from _error

@@ -1,6 +1,6 @@
 //! `Recorder` and `Replay`: the `cassette` of a client.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 use crate::prelude::*;
 use crate::{arguments::caller_arguments::user_path, interpreter::errors::cannot_pickle};
@@ -97,9 +97,9 @@ impl Replay {
         format!("Replay('{}')", self.path.display())
     }
 
-    /// A pickle contains the path. When it is loaded, the replay starts from the beginning.
-    fn __getnewargs__(&self) -> (PathBuf,) {
-        (std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()),)
+    /// A pickle contains the path, as text. When it is loaded, the replay starts from the beginning.
+    fn __getnewargs__(&self) -> (OsString,) {
+        (std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()).into(),)
     }
 }
 

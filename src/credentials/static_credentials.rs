@@ -1,6 +1,7 @@
 //! `ApiKey` and `BearerToken`.
 
 use std::{
+    ffi::OsString,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -202,10 +203,11 @@ impl ApiKey {
         format!("ApiKey('{}', {})", self.key_id.escape_debug(), self.algorithm())
     }
 
-    /// A pickle contains the path of the key file, never the key.
-    fn __getnewargs__(&self, py: Python<'_>) -> PyResult<(String, PathBuf)> {
+    /// A pickle contains the path of the key file, never the key. The path is text: what CPython 3.13 pickles of a
+    /// `pathlib.Path`, no older one can read.
+    fn __getnewargs__(&self, py: Python<'_>) -> PyResult<(String, OsString)> {
         match &self.path {
-            Some(path) if !self.has_password => Ok((self.key_id.clone(), path.clone())),
+            Some(path) if !self.has_password => Ok((self.key_id.clone(), path.clone().into())),
             Some(_) => Err(cannot_pickle_secret(py, "an ApiKey with a password")),
             None => Err(cannot_pickle(
                 py,

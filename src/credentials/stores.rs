@@ -3,7 +3,7 @@
 //! The core calls a store on a thread that may block, and holds no lock of this process that Python
 //! code could wait for.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 use super::store_call::{call_python, call_store, check_signals};
 use crate::prelude::*;
@@ -209,10 +209,10 @@ impl EncryptedFileStore {
         visit.call(&self.callable)
     }
 
-    /// A pickle contains the path and the callable, never a passphrase.
-    fn __getnewargs__(&self, py: Python<'_>) -> PyResult<(PathBuf, Py<PyAny>)> {
+    /// A pickle contains the path, as text, and the callable, never a passphrase.
+    fn __getnewargs__(&self, py: Python<'_>) -> PyResult<(OsString, Py<PyAny>)> {
         match &self.callable {
-            Some(callable) => Ok((self.path.clone(), callable.get().object(py))),
+            Some(callable) => Ok((self.path.clone().into(), callable.get().object(py))),
             None => Err(cannot_pickle(
                 py,
                 "an EncryptedFileStore whose passphrase is a string",

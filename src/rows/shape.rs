@@ -55,15 +55,19 @@ impl Shape {
         Ok(Shape { fields, selection })
     }
 
-    /// The fields by their names and kinds, so that another version of boardlot can read a pickle.
-    fn __getnewargs__(&self) -> (Vec<PickledField>, Option<Vec<String>>) {
-        let fields = self.fields.iter().map(|field| {
+    /// The fields by their names and kinds, so that another version of boardlot can read a pickle. Not
+    /// `__getnewargs__`, which protocols 0 and 1 lack.
+    fn __reduce__<'py>(
+        this: &Bound<'py, Self>,
+    ) -> (Bound<'py, PyType>, (Vec<PickledField>, Option<Vec<String>>)) {
+        let Shape { fields, selection } = this.get();
+        let fields = fields.iter().map(|field| {
             let name = field.name.to_string();
             (name, field.declared_kind().into(), field.unit.into(), field.doc.into())
         });
-        let names = self.selection.as_ref();
+        let names = selection.as_ref();
         let names = names.map(|selection| selection.names().map(str::to_owned).collect());
-        (fields.collect(), names)
+        (this.get_type(), (fields.collect(), names))
     }
 
     /// Name, kind, unit and description of each declared field.
