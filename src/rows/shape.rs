@@ -22,6 +22,7 @@ pub struct Shape {
 
 /// Name, kind, unit and description.
 type PickledField = (String, String, String, String);
+type PickledShape = (Vec<PickledField>, Option<Vec<String>>);
 
 impl Shape {
     pub fn of(rows: &Core) -> Self {
@@ -57,9 +58,7 @@ impl Shape {
 
     /// The fields by their names and kinds, so that another version of boardlot can read a pickle. Not
     /// `__getnewargs__`, which protocols 0 and 1 lack.
-    fn __reduce__<'py>(
-        this: &Bound<'py, Self>,
-    ) -> (Bound<'py, PyType>, (Vec<PickledField>, Option<Vec<String>>)) {
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> (Bound<'py, PyType>, PickledShape) {
         let Shape { fields, selection } = this.get();
         let fields = fields.iter().map(|field| {
             let name = field.name.to_string();

@@ -1,5 +1,6 @@
 """Backup and restore, under followers and updates that live on: nothing is lost or silent."""
 
+import gzip
 import logging
 import os
 import shutil
@@ -192,6 +193,14 @@ def test_a_file_of_something_else_is_not_restored_over(kept, backup, tmp_path, c
         before = file.read_bytes()
         restore(backup, file, status=3)
         assert said in capfd.readouterr().err and file.read_bytes() == before
+
+
+def test_a_compressed_backup_is_named(kept, file, backup, capfd):
+    kept.backup(backup)
+    backup.write_bytes(gzip.compress(backup.read_bytes()))
+    before = file.read_bytes()
+    restore(backup, file, status=3)
+    assert f"gzip -d {backup.name}" in capfd.readouterr().err and file.read_bytes() == before
 
 
 def refusal(first, second, capfd):

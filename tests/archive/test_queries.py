@@ -5,10 +5,12 @@ import json
 import math
 import signal
 import subprocess
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 
 import boardlot as bl
+import pandas
 import pytest
 from boardlot import frames
 
@@ -59,6 +61,22 @@ def test_a_query_in_memory_changes_nothing_either(client):
             archive.sql("delete from series")
         assert error.value.hint == "A query can read, but nothing else."
         assert archive.update(client, fills=[HK]).errors == {}
+
+
+@pytest.mark.parametrize("hours", [-11, 0, 8])
+def test_a_time_of_any_time_zone_is_the_same_instant(hours, archive, book, client):
+    book.put_fills(5)
+    archive.update(client, fills=[HK])
+    times = sorted(fill["create_time"] for fill in archive.fills(*HK).all())
+    mark = "?" if archive._database.identity == "integer primary key" else "%s"
+    query = f"select count(*) as n from fills where create_time < {mark}"
+    zone = timezone(timedelta(hours=hours))
+    for before, time in enumerate(times):
+        when = datetime.fromtimestamp(0, zone) + timedelta(microseconds=time)
+        for given in (when, pandas.Timestamp(when)):
+            assert archive.sql(query, [given]).to_dicts() == [{"n": before}]
+    with pytest.raises(bl.ConfigError, match="without a time zone"):
+        archive.sql(query, [datetime(2026, 11, 1)])
 
 
 def test_what_reads_is_a_query(archive, client):

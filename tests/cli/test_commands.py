@@ -129,6 +129,13 @@ def test_keygen_does_not_overwrite_what_is_not_a_key(boardlot, tmp_path):
     assert file.read_text() == "mine"
 
 
+def test_keygen_says_that_a_shell_has_emptied_its_file(boardlot, tmp_path):
+    file = tmp_path / "key.pem"
+    file.touch()
+    said = boardlot("keygen", file).refusal
+    assert "key.pem is empty" in said and "key.pub" in said
+
+
 def test_keygen_again_says_what_was_not_done(boardlot, tmp_path):
     file, secret = tmp_path / "key.pem", tmp_path / "passphrase"
     secret.touch(mode=0o600)

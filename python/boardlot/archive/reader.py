@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence, Sized
 from contextlib import closing
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +226,8 @@ class Reader:
 
         Args:
             query: One statement in the SQL of the database.
-            parameters: Values for its placeholders: `?` in SQLite, `%s` in PostgreSQL.
+            parameters: Values for its placeholders: `?` in SQLite, `%s` in PostgreSQL. A time has a
+                time zone.
 
         Raises:
             ConfigError: The query or its parameters are not valid.
@@ -244,6 +245,7 @@ class Reader:
             raise ConfigError(
                 f"parameters is of type {type(parameters).__name__}; expected a list or a tuple"
             )
+        parameters = [_parameter(number, value) for number, value in enumerate(parameters, 1)]
         result = QueryResult(*self._database.query(query, parameters))
         if not result and not self._database.read("select 1 from series union select 1 from lists"):
             warnings.warn(f"the archive {self._database.name} has no update", stacklevel=3)
@@ -311,3 +313,17 @@ class Reader:
         place: Place = ("series", {}) if name == "fills" else ("lists", {"list": name})
         self._warn(range(rows), place, name)
         return rows
+
+
+def _parameter(number: int, value: Any) -> Any:
+    """A value of a query; a time in UTC, as SQLite compares times as texts."""
+    if not isinstance(value, datetime):
+        return value
+    if value.utcoffset() is None:
+        raise ConfigError(
+            f"parameter {number} of the query is {value}, a time without a time zone; expected one "
+            "with a time zone, such as datetime.now(timezone.utc)"
+        )
+    utc = value.astimezone(timezone.utc)
+    # Of a subclass such as `pandas.Timestamp`, which no database takes.
+    return datetime.combine(utc.date(), utc.timetz())

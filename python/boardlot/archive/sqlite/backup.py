@@ -26,6 +26,14 @@ MAGIC = b"SQLite format 3\0"
 # The `user_version` of a backup, until an update writes to it: "bkup".
 MARK = 0x626B7570
 
+# The first bytes of files that these programs wrote.
+COMPRESSED = {
+    "gzip": b"\x1f\x8b",
+    "zstd": b"\x28\xb5\x2f\xfd",
+    "xz": b"\xfd7zXZ\x00",
+    "bzip2": b"BZh",
+}
+
 
 def back_up(source: SqliteConnection, target: Path, wait: float) -> None:
     """Copy an archive, as of one moment, into a new file that its owner alone can read.
@@ -75,6 +83,12 @@ def _opened(backup: Path) -> SqliteConnection:
     """A connection to a backup, which is not written, and was found whole."""
     if not backup.is_file():
         raise store_error(str(backup), "does not exist", hint="Name the file of a backup.")
+    with backup.open("rb") as file:
+        head = file.read(6)
+    for program, magic in COMPRESSED.items():
+        if head.startswith(magic):
+            hint = f"Decompress it first: `{program} -d {backup.name}`."
+            raise store_error(str(backup), f"was compressed by {program}", hint=hint)
     connection = None
     try:
         connection = ReadOnlyFile(backup, str(backup)).connect()

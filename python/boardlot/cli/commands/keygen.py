@@ -108,6 +108,12 @@ def _print_again(settings: Settings, file: Path, algorithm: str | None) -> None:
         if is_encrypted(file):
             raise
         text = f"{file} already exists and is not overwritten, and it is not a key: {error}"
+        if file.is_file() and not file.stat().st_size:
+            # By the shell, if it is also the file of stdout.
+            text = (
+                f"{file} is empty, and an existing file is not overwritten: remove it, and "
+                f"redirect the public key to another file, such as {file.with_suffix('.pub')}"
+            )
         raise click.UsageError(text) from None
     _print(key.public_key_pem())
     note(f"{file} already has a private key, which was not changed; this is its public key")
