@@ -100,7 +100,7 @@ NONE = b"\r\nContent-Length: 0\r\n\r\n"
     ("refusal", "hint"),
     [
         (b"HTTP/1.1 407 Proxy Authentication Required" + NONE, "http://NAME:PASSWORD@HOST:PORT"),
-        (b"HTTP/1.1 403 Forbidden" + NONE, "what the proxy allows"),
+        (b"HTTP/1.1 403 Forbidden" + NONE, "the hosts that the proxy allows"),
         (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/" + NONE, ""),
         (b"<html>sign in to the Wi-Fi</html>\r\n\r\n", ""),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", ""),
