@@ -155,7 +155,7 @@ class Client(_core.ClientBase):
     - `on_response`: called after each request, also with its status and duration
     - `cassette`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
       responds from such a file without a network
-    - `read_only`: refuse whatever could change something: only GET is sent, and the
+    - `read_only`: refuse requests that could change data: only GET is sent, and the
       POST of `plate_stocks`
     """
 
@@ -945,7 +945,7 @@ class AsyncClient(_core.ClientBase):
     - `on_response`: called after each request, also with its status and duration
     - `cassette`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
       responds from such a file without a network
-    - `read_only`: refuse whatever could change something: only GET is sent, and the
+    - `read_only`: refuse requests that could change data: only GET is sent, and the
       POST of `plate_stocks`
     """
 

@@ -141,10 +141,10 @@ class Replay:
     """Replays recorded traffic from the file at `path`, without a network or credentials. For an example, see
     `Recorder`.
 
-    Pass it as `Client(cassette=Replay(path))`. A request gets the response that was recorded for the
-    same method, path, query and body. If there are several, they are returned in order, and then the
-    last one repeatedly. Retries do not wait. Any other request raises `ConfigError`, and so does a file
-    that is not a recording; an empty file is one: its recorder was not used.
+    Pass it as `Client(cassette=Replay(path))`. A request gets the response that was recorded for the same
+    method, path, query and body. If there are several, they are returned in order, and then the last one
+    repeatedly. Retries do not wait. Any other request raises `ConfigError`, and so does a file that is not a
+    recording. An empty file is a recording without requests.
     """
 
     def __new__(cls, path: str | PathLike[str]) -> Self: ...
@@ -157,20 +157,20 @@ class Replay:
 class RateLimit:
     """A rate limit that several clients share.
 
-    Without a name, the clients of this process that are given it share it. With a name, all processes
-    of this user on this machine do, by a small file. With a database, all processes do that use it, by
-    the clock of its server.
+    Without a name, the clients of this process to which it is passed share it. With a name, all processes of
+    this user on this machine share it, through a small file. With a database, all processes that use the
+    database share it, by the clock of the database server.
 
-    Requests are evenly spaced, first come, first served within a process, and processes take turns.
-    A `Retry-After` of the service to one of them, or a request that it throttles, holds back all.
-    Three percent of the rate are not used: so no second has more requests than the rate and `burst`,
-    although some arrive at the service later than others.
+    Requests are evenly spaced, first come, first served within a process, and processes take turns. A
+    `Retry-After` of the service to one of them, or a request that it throttles, holds back all. Three
+    percent of the rate is not used, so that no second has more requests than the rate plus `burst`, although
+    some requests take longer to reach the service than others.
 
-    `rate` is in requests per second, from 0.001 to 1,000,000. `burst` is how many requests may be sent
-    at once after a pause. `name` is any text. `database` is the URL of a PostgreSQL database (extra
-    `postgres`), and needs a name; the table `boardlot_rate_limits` is created in it. Raises
-    `ConfigError` if an argument is invalid, or the state folder or the driver is missing; a call of a
-    client raises `StoreError` if the file cannot be used, and `TransportError` if the database cannot.
+    `rate` is in requests per second, from 0.001 to 1,000,000. `burst` is the number of requests that may be
+    sent at once after a pause. `name` is any text. `database` is the URL of a PostgreSQL database (extra
+    `postgres`), and needs a name; the table `boardlot_rate_limits` is created in it. Raises `ConfigError` if
+    an argument is invalid, or the state folder or the driver is missing; a call of a client raises
+    `StoreError` if the file cannot be used, and `TransportError` if the database cannot.
 
     >>> limit = bl.RateLimit(50, burst=5)
     >>> with sandbox.client(rate_limit=limit) as client:
@@ -196,16 +196,16 @@ class RateLimit:
         """The number of requests that may be sent at once after a pause."""
     @property
     def name(self) -> str | None:
-        """The name by which processes share it; None: those clients that are given it."""
+        """The name by which processes share it; None if the clients to which it is passed share it."""
     @property
     def used(self) -> float | None:
-        """About how many requests all who share it have sent in the last second; None if that is not
-        known, since this process has not used the database yet.
+        """The approximate number of requests that all who share the limit have sent in the last second; None if
+        this process has not used the database yet.
         """
     @property
     def free(self) -> float | None:
-        """About how many more requests per second could be sent now: less while the service throttles.
-        None like `used`.
+        """The approximate number of further requests per second that could be sent now, which is lower while
+        the service throttles. None if `used` is None.
         """
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
@@ -279,10 +279,10 @@ class ResponseEvent:
         """Seconds from sending the first byte to receiving the last."""
     @property
     def rate_limit_wait(self) -> float:
-        """Seconds that the request waited for `rate_limit` before that, in which it was not sent."""
+        """Seconds that the request waited for `rate_limit` before it was sent."""
     @property
     def error(self) -> str | None:
-        """Why there was no response; None if there was one, whatever its status."""
+        """The reason why there was no response; None if there was a response, whatever its status."""
     @property
     def error_type(self) -> str | None:
         """The class of `error`: `"TransportError"`, `"RequestTimeout"` or `"ProtocolError"`, or
@@ -345,8 +345,8 @@ class DateRange:
 
     `end` is the name of the parameter to move. Its next value is read from `next`, a dotted path in the
     response such as `"extra.next_time"`, or it is the day before the earliest date in the records' field
-    `before`, such as `"data_date"`. Pass exactly one of the two. With `before`, the rest of a day within
-    which a page ends is not read, without an error: use it only for a list that has one row a day, or whose
+    `before`, such as `"data_date"`. Pass exactly one of the two. With `before`, if a page ends within a day,
+    the rest of that day is skipped without an error: use it only for a list that has one row a day, or whose
     pages end with whole days. `unique` is the name of the field that identifies a row, so that rows repeated
     on the next page can be dropped. The iteration ends if `pagination.has_more` is false, or if the next end
     is before the `start` of the query or body. Raises `ConfigError` for a name or path that cannot be used.
@@ -398,13 +398,13 @@ class Endpoint(Generic[_Declared_co]):
     """A custom endpoint: an endpoint of the service that boardlot has no method for.
 
     `name` identifies it in errors and checkpoints. `method` is `"GET"` or `"POST"`. A `{name}` in `path`
-    stands for a required argument. `rows` is the dotted path of the records in a response; by default
-    the only list in `data`. `paging` is `None`, `"next_key"`, `"page_flag"` or a `DateRange`. `record`
-    declares the fields: a dict of their kinds (`text`, `integer`, `number`, `flag`, `decimal`,
-    `percent`, `seconds`, `millis`, `micros`, `date`, `object`), or a `TypedDict`; other fields become
-    columns whose types are inferred. `arguments` declares the kinds of arguments, which are then
-    checked; they may also have the kind `"symbol"`. Other arguments are sent as they are. What is not in the
-    path goes into the query or, for POST, into the JSON body, in the order given. `doc` is a description.
+    stands for a required argument. `rows` is the dotted path of the records in a response; by default the
+    only list in `data`. `paging` is `None`, `"next_key"`, `"page_flag"` or a `DateRange`. `record` declares
+    the fields: a dict of their kinds (`text`, `integer`, `number`, `flag`, `decimal`, `percent`, `seconds`,
+    `millis`, `micros`, `date`, `object`), or a `TypedDict`; other fields become columns whose types are
+    inferred. `arguments` declares the kinds of arguments, which are then checked; they may also have the
+    kind `"symbol"`. Other arguments are sent as they are. Arguments that are not in the path go into the
+    query or, for POST, into the JSON body, in the order given. `doc` is a description.
 
     Raises `ConfigError` for a declaration that cannot be used.
 
@@ -450,7 +450,7 @@ class Endpoint(Generic[_Declared_co]):
     ) -> Endpoint[dict[str, Any]]: ...
     @property
     def name(self) -> str:
-        """Its name, in errors and checkpoints."""
+        """The name of the endpoint, in errors and checkpoints."""
     @property
     def method(self) -> str:
         """`"GET"` or `"POST"`."""
@@ -493,7 +493,7 @@ def load_endpoints(path: str | PathLike[str], /) -> dict[str, Endpoint[dict[str,
     record = { time = "seconds", open = "decimal", close = "decimal" }
     ```
 
-    Raises `ConfigError` if the file at `path` cannot be read, and for a mistake in it, with the line, the
+    Raises `ConfigError` if the file at `path` cannot be read or has a mistake; the error names the line, the
     table and the key.
 
     >>> text = 'kline = { method = "GET", path = "/api/v1.0/quote/{symbol}/kline" }'
@@ -508,7 +508,7 @@ class ApiKey:
 
     `key_id` is the id that the service assigned to the key. `private_key` is a path, PEM text or bytes,
     in PKCS#8 (encrypted, if `password` is given) or PKCS#1. The algorithm is read from the key. Raises
-    `ConfigError` for a key that cannot be used; the error contains nothing of it.
+    `ConfigError` for a key that cannot be used; the error contains no part of the key.
 
     >>> auth = bl.ApiKey("my-app-key", bl.generate_key().private_pem)
     >>> auth.algorithm, len(auth.sign(b"any bytes"))
@@ -581,7 +581,7 @@ class GeneratedKey:
 
 def generate_key(algorithm: _Algorithm = "Ed25519", *, bits: int = 3072) -> GeneratedKey:
     """Generates a key pair. `algorithm` is `"Ed25519"` or `"RSA-SHA256"`; `bits` is the size of an RSA
-    key: 2048, 3072, 4096 or 8192. Raises `ConfigError` for others.
+    key: 2048, 3072, 4096 or 8192. Raises `ConfigError` for other values.
 
     >>> bl.generate_key().private_pem.splitlines()[0]
     '-----BEGIN PRIVATE KEY-----'
@@ -605,10 +605,10 @@ class OAuth:
     """The tokens of a login. They are saved in a store and refreshed automatically, before they expire and
     when the service rejects them: once for all threads, tasks and processes that share the store.
 
-    The constructor uses the tokens that an earlier `boardlot.login` saved in `store`; with `user`, those
-    that `OAuthApp.fetch_token` saved for this user. `client_id` and `client_secret` are those of the
-    registration. The tokens belong to one service: `base_url`, or that of the first client that uses them.
-    Users share no tokens, refreshes or logouts.
+    The constructor uses the tokens that an earlier `boardlot.login` saved in `store`; with `user`, the
+    tokens that `OAuthApp.fetch_token` saved for this user. `client_id` and `client_secret` come from the
+    registration. The tokens belong to one service: `base_url`, or the service of the first client that uses
+    them. Users share no tokens, refreshes or logouts.
 
     `scopes`, `expires_at` and every call of a client raise `LoginRequired` if there are no tokens or the
     service no longer accepts them, and `StoreError` if the store cannot be read or written.
@@ -647,12 +647,13 @@ class OAuth:
         """The scopes that the user granted, such as `frozenset({"quote:read", "accid:*"})`."""
     @property
     def expires_at(self) -> datetime | None:
-        """When the access token expires, as an aware UTC datetime. It is refreshed before that. None if the
-        service did not say: then it is used until the service rejects it, and refreshed.
+        """The time at which the access token expires, as an aware UTC datetime; the token is refreshed before
+        then. None if the service did not send a lifetime: the token is then refreshed when the service
+        rejects it.
         """
     def logout(self) -> None:
-        """Deletes the tokens from the store, and the client's registration unless there is a `user`. If there
-        are none, it writes nothing. Raises `StoreError` if the store cannot be read or written.
+        """Deletes the tokens from the store, and the client's registration unless there is a `user`. If the
+        store has no tokens, nothing is written. Raises `StoreError` if the store cannot be read or written.
         """
 
 @disjoint_base
@@ -697,7 +698,7 @@ class EncryptedFileStore(TokenStoreBase):
     def __new__(cls, path: str | PathLike[str], passphrase: str | Callable[[], str]) -> Self: ...
     @property
     def path(self) -> Any:
-        """The file."""
+        """The path of the file."""
     def __getnewargs__(self) -> Any: ...
 
 @final
@@ -732,8 +733,8 @@ class SchemaField:
         """The meaning of the field, in one line."""
     @property
     def zero_is_null(self) -> bool:
-        """True if 0 means that there is no value, so that it is null in columns: of timestamps, and where the
-        service document says so.
+        """True if 0 means that there is no value, so that columns have null in its place: for timestamps, and
+        where the service document says so.
         """
     @property
     def values(self) -> str | None:
@@ -919,13 +920,13 @@ class Registration:
         """The secret of a confidential client; None if the service issued none."""
     @property
     def client_name(self) -> str | None:
-        """The name that the consent page shows. As each of the following, it is None if the response does not
-        contain it.
+        """The name that the consent page shows. Like the other optional attributes, it is None if the response
+        does not contain it.
         """
     @property
     def redirect_uris(self) -> list[str]:
-        """The redirect URIs, as the service registered them; those that were asked for if the response does not
-        contain them.
+        """The redirect URIs, as the service registered them; the requested ones if the response does not
+        contain any.
         """
     @property
     def grant_types(self) -> list[str] | None:
@@ -947,10 +948,10 @@ class Registration:
         """The scopes that users can grant, separated by spaces."""
     @property
     def pkce_required(self) -> bool | None:
-        """True if a login needs PKCE, which those of boardlot always use."""
+        """True if a login needs PKCE, which boardlot always uses."""
     @property
     def client_id_issued_at(self) -> int | None:
-        """When the client was registered, in Unix seconds."""
+        """The time at which the client was registered, in Unix seconds."""
     @property
     def issued_at(self) -> datetime | None:
         """`client_id_issued_at` as an aware UTC datetime."""
@@ -971,12 +972,12 @@ def register_client(
     """Registers a web application, once, and returns its `Registration`. Store the client id and the secret:
     the service does not show them again.
 
-    `base_url` is the address of the service. `redirect_uris` are the callback URLs of the application: https,
-    or http to a loopback address such as `http://127.0.0.1:8000/callback`. The service matches them exactly.
-    `client_name` is what the consent page shows. `confidential=True` registers a client with a secret
-    (`client_secret_post`); a response without one is not an error. `timeout`, `connect_timeout`,
-    `max_connections`, `proxy` and `ca_file` are as for `Client`. Raises `OAuthError` if the service rejects the
-    registration.
+    `base_url` is the address of the service. `redirect_uris` are the callback URLs of the application:
+    https, or http to a loopback address such as `http://127.0.0.1:8000/callback`. The service matches them
+    exactly. `client_name` is what the consent page shows. `confidential=True` registers a client with a
+    secret (`client_secret_post`); a response without a secret is not an error. `timeout`, `connect_timeout`,
+    `max_connections`, `proxy` and `ca_file` are as for `Client`. Raises `OAuthError` if the service rejects
+    the registration.
 
     >>> callback = "https://app.example.com/callback"
     >>> bl.register_client(sandbox.base_url, redirect_uris=[callback]).redirect_uris
@@ -985,7 +986,7 @@ def register_client(
 
 @final
 class AuthorizationRequest:
-    """The start of a login: `url` is the page to send the user to; `state` and `code_verifier` are two strings
+    """The start of a login: send the user to the page at `url`; `state` and `code_verifier` are two strings
     to keep in the user's session until the callback.
     """
 
@@ -1020,10 +1021,10 @@ class OAuthApp(OAuthAppBase):
     its own address, and calls the service for each of them.
 
     `client_id` and `client_secret` come from `register_client`, or from wherever the application was
-    registered; `redirect_uri` is where users return to, exactly as it is registered. `store` (None: the
-    keychain) holds the tokens of all users, in every process. `base_url` is the address of the service.
-    `timeout`, `connect_timeout`, `max_connections`, `proxy` and `ca_file` are as for `Client`. Opens no port and
-    no browser; can be shared by threads.
+    registered; `redirect_uri` is the address to which users return, exactly as it is registered. `store`
+    (None: the keychain) holds the tokens of all users, in every process. `base_url` is the address of
+    the service. `timeout`, `connect_timeout`, `max_connections`, `proxy` and `ca_file` are as for
+    `Client`. Opens no port and no browser; can be shared by threads.
 
     >>> callback = "https://app.example.com/callback"
     >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id
@@ -1062,12 +1063,12 @@ class OAuthApp(OAuthAppBase):
         returns the user's `OAuth`.
 
         `callback_url` is the URL that the browser requested, or its path and query. `state` and
-        `code_verifier` are those of `authorization_url`, from the session of the user who sends
-        the callback; None if it holds none. They are valid for one exchange. Raises `OAuthError`
-        and sends nothing if the state differs, a parameter occurs twice, or the service reports
-        an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the code
-        was sent and the tokens were lost. After each of them, start a new login. If it is cancelled
-        once the code is sent, the tokens are saved all the same.
+        `code_verifier` are those of `authorization_url`, from the session of the user who sends the
+        callback; None if the session holds none. They are valid for one exchange. Raises
+        `OAuthError` and sends nothing if the state differs, a parameter occurs twice, or the service
+        reports an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the
+        code was sent and the tokens were lost. After any of these errors, start a new login. If the
+        call is cancelled after the code was sent, the tokens are saved anyway.
         """
     def auth(self, *, user: str) -> OAuth:
         """The credentials of `user`, who has logged in, in any process that has the store. Reads the
@@ -1104,12 +1105,12 @@ class AsyncOAuthApp(OAuthAppBase):
         returns the user's `OAuth`.
 
         `callback_url` is the URL that the browser requested, or its path and query. `state` and
-        `code_verifier` are those of `authorization_url`, from the session of the user who sends
-        the callback; None if it holds none. They are valid for one exchange. Raises `OAuthError`
-        and sends nothing if the state differs, a parameter occurs twice, or the service reports
-        an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the code
-        was sent and the tokens were lost. After each of them, start a new login. If it is cancelled
-        once the code is sent, the tokens are saved all the same.
+        `code_verifier` are those of `authorization_url`, from the session of the user who sends the
+        callback; None if the session holds none. They are valid for one exchange. Raises
+        `OAuthError` and sends nothing if the state differs, a parameter occurs twice, or the service
+        reports an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the
+        code was sent and the tokens were lost. After any of these errors, start a new login. If the
+        call is cancelled after the code was sent, the tokens are saved anyway.
         """
     def auth(self, *, user: str) -> Awaitable[OAuth]:
         """The credentials of `user`, who has logged in, in any process that has the store. Reads the
@@ -1122,8 +1123,8 @@ class AsyncOAuthApp(OAuthAppBase):
 class LoginFlow:
     """A login in progress: the user opens `url`, and a port of this machine listens for the callback.
 
-    `finish` and `wait` raise `OAuthError` if the user or the service refuses the login or its time is
-    over, and `StoreError` if the tokens cannot be saved.
+    `finish` and `wait` raise `OAuthError` if the user or the service refuses the login or it times out, and
+    `StoreError` if the tokens cannot be saved.
 
     >>> from urllib.request import urlopen
     >>> flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
@@ -1146,7 +1147,9 @@ class LoginFlow:
     def wait(self) -> OAuth:
         """Waits for the browser's callback and returns the `OAuth`. Ctrl-C cancels the login."""
     def cancel(self) -> None:
-        """Cancels the login and closes its port. If the code is already sent, the tokens are saved all the same."""
+        """Cancels the login and closes its port. If the code has already been sent, the tokens are saved
+        anyway.
+        """
     def __await__(self) -> Generator[Any, None, OAuth]: ...
 
 def login(
@@ -1196,11 +1199,11 @@ def begin_login(
 
     - `base_url`: the address of the service.
     - `store`: where the tokens and the registration are kept; None is the keychain.
-    - `client_id`: of an earlier registration; without it, the one in the store, or a new one.
+    - `client_id`: the id of an earlier registration; by default the one in the store, or else a new one.
     - `client_name`: the name that the consent page shows.
     - `redirect_port`: the port of this machine that listens for the callback; 0 is any free one.
-    - `timeout`: for how many seconds the login can be completed.
-    - `confidential`: whether a new registration asks for a client secret.
+    - `timeout`: the seconds within which the login must be completed.
+    - `confidential`: True if a new registration asks for a client secret.
     - `connect_timeout`, `max_connections`, `proxy`, `ca_file`: as for `Client`.
 
     Raises `OAuthError` if the service refuses the registration, `StoreError` if the store cannot be used,
@@ -1264,11 +1267,13 @@ class Sandbox:
     """A simulation of the whole service in this process, for experiments and tests.
 
     It listens on `host` and `port` (0: any free port) as soon as it is constructed. The same `seed`
-    generates the same data, with as many `fills` of the last 90 days (and again of the two years before),
-    crypto and simulated `orders` and `plate_stocks` as given. `today`, a `date`, fixes the day on which the data end and the service's clock starts, at noon
-    UTC; by default it is the current one. The clock is `clock_offset` seconds ahead. Access tokens are
-    valid for `token_lifetime` seconds. `faults` are a `Faults`. Use it in a `with` block, or call `close()`.
-    Raises `ConfigError` for an argument that is not valid, also in its methods, and for a port that is taken.
+    generates the same data. `fills` is the number of fills in the last 90 days; as many again reach back two
+    years. `orders` is the number of open crypto orders of each account; a simulated account has as many, up
+    to 40. `plate_stocks` is the number of stocks in a plate. `today`, a `date`, fixes the day on which the
+    data end and the service's clock starts, at noon UTC; by default it is the current one. The clock is
+    `clock_offset` seconds ahead. Access tokens are valid for `token_lifetime` seconds. `faults` is a
+    `Faults`. Use it in a `with` block, or call `close()`. Raises `ConfigError` for an argument that is not
+    valid, also in its methods, and for a port that is in use.
 
     >>> sandbox = bl.Sandbox(seed=7)
     >>> client = sandbox.client()
@@ -1322,7 +1327,7 @@ class Sandbox:
         """The number of requests that it has received, with those that are no longer kept."""
     @property
     def faults(self) -> Faults:
-        """The faults that it injects. Can be set while it runs; `None` for no faults."""
+        """The faults that the sandbox injects. Can be set while it runs; `None` for no faults."""
     @faults.setter
     def faults(self, value: Faults | None) -> None: ...
     def serve(
@@ -1330,9 +1335,9 @@ class Sandbox:
     ) -> None:
         """Serves requests of `endpoint`, an `Endpoint`, with `rows`, a list of dicts, checked and paged like
         those of the service. With further arguments, only requests that have them get the rows:
-        `serve(KLINE, rows, symbol="HK.00700")`. For an endpoint that pages by a range of dates, the
-        rows are sorted by their first declared date or time, or else by its `unique` field. Rows for
-        the same requests are replaced. Raises `ConfigError` for what cannot be served.
+        `serve(KLINE, rows, symbol="HK.00700")`. For an endpoint that pages by a range of dates, the rows
+        are sorted by their first declared date or time, or else by its `unique` field. Rows for the same
+        requests are replaced. Raises `ConfigError` for rows that cannot be served.
         """
     def put(
         self,
@@ -1342,11 +1347,11 @@ class Sandbox:
         account: str | int | None = None,
         **arguments: Any,
     ) -> None:
-        """Replaces the rows of the method `name`, such as `"fills_history"`, with your `rows`: of all accounts
-        or symbols, or with `account` and further arguments only of these:
-        `put("dividends", rows, symbol="HK.00700")`. They keep their order. The filters of the request
-        apply; fills of the default range are returned whatever their times are. Raises `ConfigError`
-        for an unknown name, and for a number where the service sends a text, such as a quantity.
+        """Replaces the rows of the method `name`, such as `"fills_history"`, with your `rows`: for all accounts
+        or symbols or, with `account` and further arguments, only for these:
+        `put("dividends", rows, symbol="HK.00700")`. The rows keep their order. The filters of the request
+        apply; fills of the default range are returned whatever their times are. Raises `ConfigError` for an
+        unknown name, and for a number where the service sends a text, such as a quantity.
         """
     def fail_next(
         self,
@@ -1357,11 +1362,11 @@ class Sandbox:
         code: int | None = None,
         message: str | None = None,
     ) -> None:
-        """Fails the next requests: `times` of them (1), or with None all until `reset()`. `endpoint` is the
-        name of a method, an `Endpoint` or a path; by default any request fails. The response has the
-        HTTP `status`, by default 503; 0 closes the connection without one. With a `code`, it is the
-        endpoint's own failure with that code and `message`, by default with HTTP 200. Raises `ConfigError` for an
-        unknown name and for a failure that would be a success.
+        """Fails the next `times` requests (1 by default), or with None all requests until `reset()`. `endpoint`
+        is the name of a method, an `Endpoint` or a path; by default any request fails. The response has the
+        HTTP `status`, by default 503; 0 closes the connection without a response. With a `code`, it is the
+        endpoint's own failure with that code and `message`, by default with HTTP 200. Raises `ConfigError`
+        for an unknown name and for a failure that would be a success.
         """
     def upload_key(self, public_pem: str) -> str:
         """Registers the public key `public_pem`, as the developer dashboard does, and returns its key id."""
@@ -1421,8 +1426,8 @@ class ClientBase:
         """The address of the trade WebSocket, if it was passed."""
     @property
     def clock_offset(self) -> float:
-        """How many seconds the service's clock is ahead of this machine's, by which the timestamps of
-        signed requests are corrected. It is 0.0 until the service rejects a timestamp.
+        """The seconds by which the service's clock is ahead of this machine's. The timestamps of signed
+        requests are corrected by them. It is 0.0 until the service rejects a timestamp.
         """
     # Each returns its result, or an awaitable of it in `AsyncClient`: typed in `_api.py`.
     def _blocking(self) -> ClientBase: ...

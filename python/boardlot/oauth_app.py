@@ -27,8 +27,8 @@ class AsyncOAuthApp(_core.AsyncOAuthApp):
         self, callback_url: str, *, state: str | None, code_verifier: str | None, user: str
     ) -> OAuth:
         """Completes a login, and returns the user's `OAuth`; for the arguments, see
-        `OAuthApp.fetch_token`. If it is cancelled once the code is sent, the tokens are saved all
-        the same.
+        `OAuthApp.fetch_token`. If the call is cancelled after the code was sent, the tokens are
+        saved anyway.
 
         Raises `OAuthError`, `LoginRequired` or `StoreError`.
         """

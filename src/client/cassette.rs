@@ -66,10 +66,10 @@ impl Recorder {
 /// Replays recorded traffic from the file at `path`, without a network or credentials. For an example, see
 /// `Recorder`.
 ///
-/// Pass it as `Client(cassette=Replay(path))`. A request gets the response that was recorded for the
-/// same method, path, query and body. If there are several, they are returned in order, and then the
-/// last one repeatedly. Retries do not wait. Any other request raises `ConfigError`, and so does a file
-/// that is not a recording; an empty file is one: its recorder was not used.
+/// Pass it as `Client(cassette=Replay(path))`. A request gets the response that was recorded for the same
+/// method, path, query and body. If there are several, they are returned in order, and then the last one
+/// repeatedly. Retries do not wait. Any other request raises `ConfigError`, and so does a file that is not a
+/// recording. An empty file is a recording without requests.
 #[pyclass(frozen, weakref, module = "boardlot")]
 pub struct Replay {
     cassette: Arc<Cassette>,

@@ -148,8 +148,8 @@ impl ClientBase {
         self.given.bind(py).get_item("ws_trade_url")
     }
 
-    /// How many seconds the service's clock is ahead of this machine's, by which the timestamps of
-    /// signed requests are corrected. It is 0.0 until the service rejects a timestamp.
+    /// The seconds by which the service's clock is ahead of this machine's. The timestamps of signed
+    /// requests are corrected by them. It is 0.0 until the service rejects a timestamp.
     #[getter]
     fn clock_offset(&self) -> f64 {
         // A float represents milliseconds exactly.

@@ -24,13 +24,13 @@ use boardlot_client::{
 /// A custom endpoint: an endpoint of the service that boardlot has no method for.
 ///
 /// `name` identifies it in errors and checkpoints. `method` is `"GET"` or `"POST"`. A `{name}` in `path`
-/// stands for a required argument. `rows` is the dotted path of the records in a response; by default
-/// the only list in `data`. `paging` is `None`, `"next_key"`, `"page_flag"` or a `DateRange`. `record`
-/// declares the fields: a dict of their kinds (`text`, `integer`, `number`, `flag`, `decimal`,
-/// `percent`, `seconds`, `millis`, `micros`, `date`, `object`), or a `TypedDict`; other fields become
-/// columns whose types are inferred. `arguments` declares the kinds of arguments, which are then
-/// checked; they may also have the kind `"symbol"`. Other arguments are sent as they are. What is not in the
-/// path goes into the query or, for POST, into the JSON body, in the order given. `doc` is a description.
+/// stands for a required argument. `rows` is the dotted path of the records in a response; by default the
+/// only list in `data`. `paging` is `None`, `"next_key"`, `"page_flag"` or a `DateRange`. `record` declares
+/// the fields: a dict of their kinds (`text`, `integer`, `number`, `flag`, `decimal`, `percent`, `seconds`,
+/// `millis`, `micros`, `date`, `object`), or a `TypedDict`; other fields become columns whose types are
+/// inferred. `arguments` declares the kinds of arguments, which are then checked; they may also have the
+/// kind `"symbol"`. Other arguments are sent as they are. Arguments that are not in the path go into the
+/// query or, for POST, into the JSON body, in the order given. `doc` is a description.
 ///
 /// Raises `ConfigError` for a declaration that cannot be used.
 ///
@@ -115,7 +115,7 @@ impl Endpoint {
         Ok(Endpoint::declared(declaration, row, class.map(|class| class.clone().unbind())))
     }
 
-    /// Its name, in errors and checkpoints.
+    /// The name of the endpoint, in errors and checkpoints.
     #[getter]
     fn name(&self) -> &str {
         &self.declaration.name
@@ -243,7 +243,7 @@ impl Endpoint {
 /// record = { time = "seconds", open = "decimal", close = "decimal" }
 /// ```
 ///
-/// Raises `ConfigError` if the file at `path` cannot be read, and for a mistake in it, with the line, the
+/// Raises `ConfigError` if the file at `path` cannot be read or has a mistake; the error names the line, the
 /// table and the key.
 ///
 /// >>> text = 'kline = { method = "GET", path = "/api/v1.0/quote/{symbol}/kline" }'

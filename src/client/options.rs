@@ -196,7 +196,7 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
     ClientOption {
         name: "read_only",
         kind: OptionKind::Flag(|options| &mut options.read_only),
-        doc: "refuse whatever could change something: only GET is sent, and the POST of `plate_stocks`",
+        doc: "refuse requests that could change data: only GET is sent, and the POST of `plate_stocks`",
     },
 ];
 

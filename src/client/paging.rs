@@ -8,8 +8,8 @@ use boardlot_client::api::{NextEnd, Paging};
 ///
 /// `end` is the name of the parameter to move. Its next value is read from `next`, a dotted path in the
 /// response such as `"extra.next_time"`, or it is the day before the earliest date in the records' field
-/// `before`, such as `"data_date"`. Pass exactly one of the two. With `before`, the rest of a day within
-/// which a page ends is not read, without an error: use it only for a list that has one row a day, or whose
+/// `before`, such as `"data_date"`. Pass exactly one of the two. With `before`, if a page ends within a day,
+/// the rest of that day is skipped without an error: use it only for a list that has one row a day, or whose
 /// pages end with whole days. `unique` is the name of the field that identifies a row, so that rows repeated
 /// on the next page can be dropped. The iteration ends if `pagination.has_more` is false, or if the next end
 /// is before the `start` of the query or body. Raises `ConfigError` for a name or path that cannot be used.

@@ -19,20 +19,20 @@ const BURST_MAX: usize = 1_000_000;
 
 /// A rate limit that several clients share.
 ///
-/// Without a name, the clients of this process that are given it share it. With a name, all processes
-/// of this user on this machine do, by a small file. With a database, all processes do that use it, by
-/// the clock of its server.
+/// Without a name, the clients of this process to which it is passed share it. With a name, all processes of
+/// this user on this machine share it, through a small file. With a database, all processes that use the
+/// database share it, by the clock of the database server.
 ///
-/// Requests are evenly spaced, first come, first served within a process, and processes take turns.
-/// A `Retry-After` of the service to one of them, or a request that it throttles, holds back all.
-/// Three percent of the rate are not used: so no second has more requests than the rate and `burst`,
-/// although some arrive at the service later than others.
+/// Requests are evenly spaced, first come, first served within a process, and processes take turns. A
+/// `Retry-After` of the service to one of them, or a request that it throttles, holds back all. Three
+/// percent of the rate is not used, so that no second has more requests than the rate plus `burst`, although
+/// some requests take longer to reach the service than others.
 ///
-/// `rate` is in requests per second, from 0.001 to 1,000,000. `burst` is how many requests may be sent
-/// at once after a pause. `name` is any text. `database` is the URL of a PostgreSQL database (extra
-/// `postgres`), and needs a name; the table `boardlot_rate_limits` is created in it. Raises
-/// `ConfigError` if an argument is invalid, or the state folder or the driver is missing; a call of a
-/// client raises `StoreError` if the file cannot be used, and `TransportError` if the database cannot.
+/// `rate` is in requests per second, from 0.001 to 1,000,000. `burst` is the number of requests that may be
+/// sent at once after a pause. `name` is any text. `database` is the URL of a PostgreSQL database (extra
+/// `postgres`), and needs a name; the table `boardlot_rate_limits` is created in it. Raises `ConfigError` if
+/// an argument is invalid, or the state folder or the driver is missing; a call of a client raises
+/// `StoreError` if the file cannot be used, and `TransportError` if the database cannot.
 ///
 /// >>> limit = bl.RateLimit(50, burst=5)
 /// >>> with sandbox.client(rate_limit=limit) as client:
@@ -108,21 +108,21 @@ impl RateLimit {
         self.limit.allowance.burst
     }
 
-    /// The name by which processes share it; None: those clients that are given it.
+    /// The name by which processes share it; None if the clients to which it is passed share it.
     #[getter]
     fn name(&self) -> Option<&str> {
         self.limit.name()
     }
 
-    /// About how many requests all who share it have sent in the last second; None if that is not
-    /// known, since this process has not used the database yet.
+    /// The approximate number of requests that all who share the limit have sent in the last second; None if
+    /// this process has not used the database yet.
     #[getter]
     fn used(&self) -> Option<f64> {
         self.limit.usage().map(|usage| usage.used)
     }
 
-    /// About how many more requests per second could be sent now: less while the service throttles.
-    /// None like `used`.
+    /// The approximate number of further requests per second that could be sent now, which is lower while
+    /// the service throttles. None if `used` is None.
     #[getter]
     fn free(&self) -> Option<f64> {
         self.limit.usage().map(|usage| usage.free)

@@ -20,10 +20,10 @@ use boardlot_client::{
 /// The tokens of a login. They are saved in a store and refreshed automatically, before they expire and
 /// when the service rejects them: once for all threads, tasks and processes that share the store.
 ///
-/// The constructor uses the tokens that an earlier `boardlot.login` saved in `store`; with `user`, those
-/// that `OAuthApp.fetch_token` saved for this user. `client_id` and `client_secret` are those of the
-/// registration. The tokens belong to one service: `base_url`, or that of the first client that uses them.
-/// Users share no tokens, refreshes or logouts.
+/// The constructor uses the tokens that an earlier `boardlot.login` saved in `store`; with `user`, the
+/// tokens that `OAuthApp.fetch_token` saved for this user. `client_id` and `client_secret` come from the
+/// registration. The tokens belong to one service: `base_url`, or the service of the first client that uses
+/// them. Users share no tokens, refreshes or logouts.
 ///
 /// `scopes`, `expires_at` and every call of a client raise `LoginRequired` if there are no tokens or the
 /// service no longer accepts them, and `StoreError` if the store cannot be read or written.
@@ -114,8 +114,9 @@ impl OAuth {
         PyFrozenSet::new(py, &self.stored_token(py)?.scopes)
     }
 
-    /// When the access token expires, as an aware UTC datetime. It is refreshed before that. None if the
-    /// service did not say: then it is used until the service rejects it, and refreshed.
+    /// The time at which the access token expires, as an aware UTC datetime; the token is refreshed before
+    /// then. None if the service did not send a lifetime: the token is then refreshed when the service
+    /// rejects it.
     #[getter]
     fn expires_at<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let classes = DateClasses::get(py)?;
@@ -123,8 +124,8 @@ impl OAuth {
         self.stored_token(py)?.expires_at_ms.map(time).transpose()
     }
 
-    /// Deletes the tokens from the store, and the client's registration unless there is a `user`. If there
-    /// are none, it writes nothing. Raises `StoreError` if the store cannot be read or written.
+    /// Deletes the tokens from the store, and the client's registration unless there is a `user`. If the
+    /// store has no tokens, nothing is written. Raises `StoreError` if the store cannot be read or written.
     fn logout(&self, py: Python<'_>) -> PyResult<()> {
         let core = self.core.clone();
         block(py, async move { core.log_out().await })

@@ -113,9 +113,9 @@ pub fn check_profile_address(py: Python<'_>, of_profile: &str, base_url: &str) -
         other.as_str(),
         own.as_str()
     );
-    let advice = "Leave the base URL out. If the same key or login is meant for that address, too, pass \
-                  it as `auth` (`--key-id` and `--key-file`, or `--client-id`), or add a profile with \
-                  `boardlot profile add`.";
+    let advice = "Leave the base URL out. To use the same key or login at that address, too, pass it as \
+                  `auth` (`--key-id` and `--key-file`, or `--client-id`), or add a profile with `boardlot \
+                  profile add`.";
     Err(raise(py, Error::config(text).with_advice(advice.to_owned())))
 }
 

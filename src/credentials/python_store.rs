@@ -89,7 +89,7 @@ impl PythonStore {
         let name = format!("{}.{method}", self.class);
         let text = format!("{name} returned {class}; expected {expected}");
         let advice = match class {
-            "str" => format!("Return bytes from {name}, as save was given them."),
+            "str" => format!("In {name}, return the bytes that were passed to save."),
             _ => {
                 format!("Write {name} as a plain method, with the blocking client of the database.")
             }
@@ -169,8 +169,9 @@ impl TokenStore for PythonStore {
         let name = format!("{}.lock", self.class);
         let manager = manager.map_err(|class| {
             let text = format!("{name} returned {class}; expected a context manager");
-            let advice =
-                format!("Correct {name}, or leave it out: refreshes then happen once per process.");
+            let advice = format!(
+                "Correct {name}, or leave it out: each process then refreshes the token itself."
+            );
             Error::from(ErrorKind::Store(text)).with_advice(advice)
         })?;
         Ok(Guard::released_by(move |failed| leave(&manager, &name, failed)))

@@ -34,7 +34,7 @@ pub fn signature_payload<'py>(
 }
 
 /// Generates a key pair. `algorithm` is `"Ed25519"` or `"RSA-SHA256"`; `bits` is the size of an RSA
-/// key: 2048, 3072, 4096 or 8192. Raises `ConfigError` for others.
+/// key: 2048, 3072, 4096 or 8192. Raises `ConfigError` for other values.
 ///
 /// >>> bl.generate_key().private_pem.splitlines()[0]
 /// '-----BEGIN PRIVATE KEY-----'

@@ -32,7 +32,7 @@ const KEY_FILE_MAX_BYTES: u64 = 1 << 20;
 ///
 /// `key_id` is the id that the service assigned to the key. `private_key` is a path, PEM text or bytes,
 /// in PKCS#8 (encrypted, if `password` is given) or PKCS#1. The algorithm is read from the key. Raises
-/// `ConfigError` for a key that cannot be used; the error contains nothing of it.
+/// `ConfigError` for a key that cannot be used; the error contains no part of the key.
 ///
 /// >>> auth = bl.ApiKey("my-app-key", bl.generate_key().private_pem)
 /// >>> auth.algorithm, len(auth.sign(b"any bytes"))
@@ -312,23 +312,23 @@ fn may_be_private_key(path: &Path) -> bool {
 /// error shows it only if it looks like a path.
 fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
     let shown = shown_path(path);
-    let secret = ", or PEM text with its -----BEGIN line. This service signs requests with a private key, \
-                  and an API secret is not one";
+    let secret = ", or PEM text with its -----BEGIN line. This service needs a private key, which signs \
+                  the requests; an API secret is not a private key";
     let or = match shown.starts_with('(') {
         true => secret.to_owned(),
         false if path.exists() => String::new(),
         false => neighbour(path),
     };
     let refuse = |error: std::io::Error| {
-        let expected = format!("expected the file of a private key{or}");
+        let expected = format!("expected the path of a private key file{or}");
         let advice = match error.kind() == std::io::ErrorKind::PermissionDenied {
             true => "Run the job as the owner of the key file (see `ls -l`), or chmod the file.",
             false if path.is_absolute() => {
-                "Check the path. If there has never been a key, `boardlot keygen FILE` makes one."
+                "Check the path. If you do not have a key yet, `boardlot keygen FILE` generates one."
             }
             false => {
-                "Check the path: a relative one starts at the working directory. If there has never been a \
-                 key, `boardlot keygen FILE` makes one."
+                "Check the path: a relative path starts at the working directory. If you do not have a key \
+                 yet, `boardlot keygen FILE` generates one."
             }
         };
         Error::misuse(format!("private_key {shown} cannot be read: {error}; {expected}"), advice)
@@ -337,7 +337,7 @@ fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
     if !metadata.is_file() {
         // A pipe would be waited for, and could be read only once.
         let advice = "Pass the key itself, as PEM text or bytes: for the output of a program, \
-                      `private_key=subprocess.check_output([...])`; a command takes a file alone.";
+                      `private_key=subprocess.check_output([...])`. Commands accept only a file.";
         let text = format!("private_key {shown} is not a regular file; expected the file of a key");
         return Err(Error::misuse(text, advice));
     }

@@ -94,9 +94,9 @@ fn store_error(py: Python<'_>, name: &str, error: PyErr) -> Error {
     let text = if redacted == as_json { text } else { redacted };
     // The hint of the class is about boardlot's own stores.
     let of_class = Error::from(ErrorKind::Store(String::new())).hint();
-    let advice = advice
-        .filter(|hint| !hint.is_empty() && *hint != of_class)
-        .unwrap_or_else(|| format!("Correct what made {name} raise this, then call again."));
+    let advice = advice.filter(|hint| !hint.is_empty() && *hint != of_class).unwrap_or_else(|| {
+        format!("Correct the cause of the exception in {name}, then call again.")
+    });
     // Elsewhere nothing would take it, and it keeps the frames alive in which it was raised.
     if SIGNALS_CHECKED.get().is_some() {
         RAISED.set(Some(error));

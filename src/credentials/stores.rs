@@ -195,7 +195,7 @@ impl EncryptedFileStore {
         Ok(base.add_subclass(EncryptedFileStore { path, callable }))
     }
 
-    /// The file.
+    /// The path of the file.
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.path.as_path().into_pyobject(py).map(Bound::into_any)

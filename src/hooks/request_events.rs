@@ -56,11 +56,11 @@ event_class! {
     ResponseEvent {
         /// Seconds from sending the first byte to receiving the last.
         duration: f64,
-        /// Seconds that the request waited for `rate_limit` before that, in which it was not sent.
+        /// Seconds that the request waited for `rate_limit` before it was sent.
         rate_limit_wait: f64,
         /// The HTTP status; None if there was no response.
         status: Option<u16>,
-        /// Why there was no response; None if there was one, whatever its status.
+        /// The reason why there was no response; None if there was a response, whatever its status.
         error: Option<String>,
         /// The class of `error`: `"TransportError"`, `"RequestTimeout"` or `"ProtocolError"`, or
         /// `"cancelled"` if the call ended before the request.

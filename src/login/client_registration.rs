@@ -33,15 +33,15 @@ impl Registration {
         self.0.client_secret.as_ref().map(|secret| PyString::new(py, secret))
     }
 
-    /// The name that the consent page shows. As each of the following, it is None if the response does not
-    /// contain it.
+    /// The name that the consent page shows. Like the other optional attributes, it is None if the response
+    /// does not contain it.
     #[getter]
     fn client_name(&self) -> Option<&str> {
         self.0.client_name.as_deref()
     }
 
-    /// The redirect URIs, as the service registered them; those that were asked for if the response does not
-    /// contain them.
+    /// The redirect URIs, as the service registered them; the requested ones if the response does not
+    /// contain any.
     #[getter]
     fn redirect_uris(&self) -> Vec<String> {
         self.0.redirect_uris.clone().unwrap_or_default()
@@ -83,13 +83,13 @@ impl Registration {
         self.0.scope.as_deref()
     }
 
-    /// True if a login needs PKCE, which those of boardlot always use.
+    /// True if a login needs PKCE, which boardlot always uses.
     #[getter]
     fn pkce_required(&self) -> Option<bool> {
         self.0.pkce_required
     }
 
-    /// When the client was registered, in Unix seconds.
+    /// The time at which the client was registered, in Unix seconds.
     #[getter]
     fn client_id_issued_at(&self) -> Option<i64> {
         self.0.client_id_issued_at
@@ -116,12 +116,12 @@ impl Registration {
 /// Registers a web application, once, and returns its `Registration`. Store the client id and the secret:
 /// the service does not show them again.
 ///
-/// `base_url` is the address of the service. `redirect_uris` are the callback URLs of the application: https,
-/// or http to a loopback address such as `http://127.0.0.1:8000/callback`. The service matches them exactly.
-/// `client_name` is what the consent page shows. `confidential=True` registers a client with a secret
-/// (`client_secret_post`); a response without one is not an error. `timeout`, `connect_timeout`,
-/// `max_connections`, `proxy` and `ca_file` are as for `Client`. Raises `OAuthError` if the service rejects the
-/// registration.
+/// `base_url` is the address of the service. `redirect_uris` are the callback URLs of the application:
+/// https, or http to a loopback address such as `http://127.0.0.1:8000/callback`. The service matches them
+/// exactly. `client_name` is what the consent page shows. `confidential=True` registers a client with a
+/// secret (`client_secret_post`); a response without a secret is not an error. `timeout`, `connect_timeout`,
+/// `max_connections`, `proxy` and `ca_file` are as for `Client`. Raises `OAuthError` if the service rejects
+/// the registration.
 ///
 /// >>> callback = "https://app.example.com/callback"
 /// >>> bl.register_client(sandbox.base_url, redirect_uris=[callback]).redirect_uris

@@ -25,8 +25,8 @@ use boardlot_client::{
 
 /// A login in progress: the user opens `url`, and a port of this machine listens for the callback.
 ///
-/// `finish` and `wait` raise `OAuthError` if the user or the service refuses the login or its time is
-/// over, and `StoreError` if the tokens cannot be saved.
+/// `finish` and `wait` raise `OAuthError` if the user or the service refuses the login or it times out, and
+/// `StoreError` if the tokens cannot be saved.
 ///
 /// >>> from urllib.request import urlopen
 /// >>> flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
@@ -82,7 +82,8 @@ impl LoginFlow {
         waiter.invoke_method("__await__", ())
     }
 
-    /// Cancels the login and closes its port. If the code is already sent, the tokens are saved all the same.
+    /// Cancels the login and closes its port. If the code has already been sent, the tokens are saved
+    /// anyway.
     fn cancel(&self) {
         self.flow.cancel();
     }
@@ -104,11 +105,11 @@ impl LoginFlow {
 ///
 /// - `base_url`: the address of the service.
 /// - `store`: where the tokens and the registration are kept; None is the keychain.
-/// - `client_id`: of an earlier registration; without it, the one in the store, or a new one.
+/// - `client_id`: the id of an earlier registration; by default the one in the store, or else a new one.
 /// - `client_name`: the name that the consent page shows.
 /// - `redirect_port`: the port of this machine that listens for the callback; 0 is any free one.
-/// - `timeout`: for how many seconds the login can be completed.
-/// - `confidential`: whether a new registration asks for a client secret.
+/// - `timeout`: the seconds within which the login must be completed.
+/// - `confidential`: True if a new registration asks for a client secret.
 /// - `connect_timeout`, `max_connections`, `proxy`, `ca_file`: as for `Client`.
 ///
 /// Raises `OAuthError` if the service refuses the registration, `StoreError` if the store cannot be used,

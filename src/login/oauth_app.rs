@@ -213,12 +213,12 @@ macro_rules! app_class {
             /// returns the user's `OAuth`.
             ///
             /// `callback_url` is the URL that the browser requested, or its path and query. `state` and
-            /// `code_verifier` are those of `authorization_url`, from the session of the user who sends
-            /// the callback; None if it holds none. They are valid for one exchange. Raises `OAuthError`
-            /// and sends nothing if the state differs, a parameter occurs twice, or the service reports
-            /// an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the code
-            /// was sent and the tokens were lost. After each of them, start a new login. If it is cancelled
-            /// once the code is sent, the tokens are saved all the same.
+            /// `code_verifier` are those of `authorization_url`, from the session of the user who sends the
+            /// callback; None if the session holds none. They are valid for one exchange. Raises
+            /// `OAuthError` and sends nothing if the state differs, a parameter occurs twice, or the service
+            /// reports an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the
+            /// code was sent and the tokens were lost. After any of these errors, start a new login. If the
+            /// call is cancelled after the code was sent, the tokens are saved anyway.
             #[pyo3(signature = (callback_url, *, state, code_verifier, user))]
             fn fetch_token<'py>(
                 this: &Bound<'py, Self>,
@@ -251,10 +251,10 @@ app_class! {
     /// its own address, and calls the service for each of them.
     ///
     /// `client_id` and `client_secret` come from `register_client`, or from wherever the application was
-    /// registered; `redirect_uri` is where users return to, exactly as it is registered. `store` (None: the
-    /// keychain) holds the tokens of all users, in every process. `base_url` is the address of the service.
-    /// `timeout`, `connect_timeout`, `max_connections`, `proxy` and `ca_file` are as for `Client`. Opens no port and
-    /// no browser; can be shared by threads.
+    /// registered; `redirect_uri` is the address to which users return, exactly as it is registered. `store`
+    /// (None: the keychain) holds the tokens of all users, in every process. `base_url` is the address of
+    /// the service. `timeout`, `connect_timeout`, `max_connections`, `proxy` and `ca_file` are as for
+    /// `Client`. Opens no port and no browser; can be shared by threads.
     ///
     /// >>> callback = "https://app.example.com/callback"
     /// >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id
@@ -274,7 +274,7 @@ app_class! {
     AsyncOAuthApp, CallMode::Async
 }
 
-/// The start of a login: `url` is the page to send the user to; `state` and `code_verifier` are two strings
+/// The start of a login: send the user to the page at `url`; `state` and `code_verifier` are two strings
 /// to keep in the user's session until the callback.
 #[pyclass(frozen, module = "boardlot")]
 pub struct AuthorizationRequest(Core);

@@ -177,8 +177,8 @@ pub fn write(value: &CallerValue<'_>, kind: Option<Kind>, out: &mut String) -> R
             let per_count = 1_000_000 / unit.per_second();
             if micros % per_count != 0 {
                 return Err(Refused::Value(format!(
-                    "a datetime that is finer than the field, which counts {}; expected one with \
-                     replace(microsecond=...)",
+                    "a datetime that is more precise than the field, which counts {}; expected one \
+                     truncated with replace(microsecond=...)",
                     unit.name()
                 )));
             }

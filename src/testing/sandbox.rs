@@ -22,11 +22,13 @@ use boardlot_sandbox as sandbox;
 /// A simulation of the whole service in this process, for experiments and tests.
 ///
 /// It listens on `host` and `port` (0: any free port) as soon as it is constructed. The same `seed`
-/// generates the same data, with as many `fills` of the last 90 days (and again of the two years before),
-/// crypto and simulated `orders` and `plate_stocks` as given. `today`, a `date`, fixes the day on which the data end and the service's clock starts, at noon
-/// UTC; by default it is the current one. The clock is `clock_offset` seconds ahead. Access tokens are
-/// valid for `token_lifetime` seconds. `faults` are a `Faults`. Use it in a `with` block, or call `close()`.
-/// Raises `ConfigError` for an argument that is not valid, also in its methods, and for a port that is taken.
+/// generates the same data. `fills` is the number of fills in the last 90 days; as many again reach back two
+/// years. `orders` is the number of open crypto orders of each account; a simulated account has as many, up
+/// to 40. `plate_stocks` is the number of stocks in a plate. `today`, a `date`, fixes the day on which the
+/// data end and the service's clock starts, at noon UTC; by default it is the current one. The clock is
+/// `clock_offset` seconds ahead. Access tokens are valid for `token_lifetime` seconds. `faults` is a
+/// `Faults`. Use it in a `with` block, or call `close()`. Raises `ConfigError` for an argument that is not
+/// valid, also in its methods, and for a port that is in use.
 ///
 /// >>> sandbox = bl.Sandbox(seed=7)
 /// >>> client = sandbox.client()
@@ -120,7 +122,7 @@ impl Sandbox {
         self.0.request_count()
     }
 
-    /// The faults that it injects. Can be set while it runs; `None` for no faults.
+    /// The faults that the sandbox injects. Can be set while it runs; `None` for no faults.
     #[getter]
     fn faults(&self) -> Faults {
         Faults(self.0.faults())
@@ -134,9 +136,9 @@ impl Sandbox {
 
     /// Serves requests of `endpoint`, an `Endpoint`, with `rows`, a list of dicts, checked and paged like
     /// those of the service. With further arguments, only requests that have them get the rows:
-    /// `serve(KLINE, rows, symbol="HK.00700")`. For an endpoint that pages by a range of dates, the
-    /// rows are sorted by their first declared date or time, or else by its `unique` field. Rows for
-    /// the same requests are replaced. Raises `ConfigError` for what cannot be served.
+    /// `serve(KLINE, rows, symbol="HK.00700")`. For an endpoint that pages by a range of dates, the rows
+    /// are sorted by their first declared date or time, or else by its `unique` field. Rows for the same
+    /// requests are replaced. Raises `ConfigError` for rows that cannot be served.
     #[pyo3(signature = (endpoint, rows, **arguments))]
     fn serve(
         &self,
@@ -154,11 +156,11 @@ impl Sandbox {
             .or_raise(endpoint.py())
     }
 
-    /// Replaces the rows of the method `name`, such as `"fills_history"`, with your `rows`: of all accounts
-    /// or symbols, or with `account` and further arguments only of these:
-    /// `put("dividends", rows, symbol="HK.00700")`. They keep their order. The filters of the request
-    /// apply; fills of the default range are returned whatever their times are. Raises `ConfigError`
-    /// for an unknown name, and for a number where the service sends a text, such as a quantity.
+    /// Replaces the rows of the method `name`, such as `"fills_history"`, with your `rows`: for all accounts
+    /// or symbols or, with `account` and further arguments, only for these:
+    /// `put("dividends", rows, symbol="HK.00700")`. The rows keep their order. The filters of the request
+    /// apply; fills of the default range are returned whatever their times are. Raises `ConfigError` for an
+    /// unknown name, and for a number where the service sends a text, such as a quantity.
     #[pyo3(signature = (name, rows, *, account = None, **arguments))]
     fn put(
         &self,
@@ -176,11 +178,11 @@ impl Sandbox {
         self.0.put(&name, &json, only).or_raise(rows.py())
     }
 
-    /// Fails the next requests: `times` of them (1), or with None all until `reset()`. `endpoint` is the
-    /// name of a method, an `Endpoint` or a path; by default any request fails. The response has the
-    /// HTTP `status`, by default 503; 0 closes the connection without one. With a `code`, it is the
-    /// endpoint's own failure with that code and `message`, by default with HTTP 200. Raises `ConfigError` for an
-    /// unknown name and for a failure that would be a success.
+    /// Fails the next `times` requests (1 by default), or with None all requests until `reset()`. `endpoint`
+    /// is the name of a method, an `Endpoint` or a path; by default any request fails. The response has the
+    /// HTTP `status`, by default 503; 0 closes the connection without a response. With a `code`, it is the
+    /// endpoint's own failure with that code and `message`, by default with HTTP 200. Raises `ConfigError`
+    /// for an unknown name and for a failure that would be a success.
     #[pyo3(signature = (endpoint = None, *, times = Some(1), status = None, code = None, message = None))]
     fn fail_next(
         &self,

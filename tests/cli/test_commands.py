@@ -157,7 +157,7 @@ def test_public_key_prints_that_of_a_key_also_of_an_encrypted_one(boardlot, tmp_
     assert (printed.status, printed.out, printed.err) == (0, made.out, "")
     secret.write_text("others\n")
     said = boardlot("public-key", file, "--passphrase-file", secret).failure
-    assert "the password is wrong" in said and "do not make a new one" in said
+    assert "the password is wrong" in said and "do not generate a new one" in said
     assert "No such file" in boardlot("public-key", tmp_path / "missing.pem").failure
 
 

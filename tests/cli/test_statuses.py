@@ -108,7 +108,7 @@ def config(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("auth", "passphrase", "error", "says", "hint"),
     [
-        ("key.pem", "wrong", "ConfigError", "key.pem cannot be decrypted: the pass", "do not make"),
+        ("key.pem", "wrong", "ConfigError", "key.pem cannot be decrypted: the pass", "key itself"),
         ("key.pem", None, "StoreError", "/boardlot/passphrase cannot be read: No such", "mode 600"),
         ("moved.pem", "right", "ConfigError", "/boardlot/moved.pem cannot be read", "Check the"),
     ],

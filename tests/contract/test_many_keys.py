@@ -128,7 +128,7 @@ def test_an_open_range_ends_at_the_same_moment_for_all_keys(mode, given):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({}, "has 1 more required argument than the keys; pass trd_market= by name"),
+        ({}, "has 1 required argument besides the keys; pass trd_market= by name"),
         ({"acc_id": 1, "trd_market": "HK"}, "has an argument for the keys"),
         ({"trd_market": "HK", "colour": 1}, "unknown argument 'colour'"),
         ({"trd_market": "HK", "page_size": 9}, "page_size is 9"),

@@ -169,7 +169,7 @@ def test_a_change_that_fails_is_a_store_error_after_the_lock_is_left(server, fai
     if failing == "save":
         # So that a transaction is rolled back.
         assert store.names()[-2:] == ["save", "leave with StoreError"]
-        expected = "Correct what made Recording.save raise this, then call again."
+        expected = "Correct the cause of the exception in Recording.save, then call again."
         assert caught.value.hint == expected
     # The new token is used from memory.
     assert list(quotes(client)) == []
@@ -194,7 +194,7 @@ def test_a_lock_that_is_not_a_context_manager_is_rejected_by_name(server, return
     ("given", "expected"),
     [
         ("Unseal the vault.", "Unseal the vault."),
-        ("", "Correct what made Vault.load raise this, then call again."),
+        ("", "Correct the cause of the exception in Vault.load, then call again."),
     ],
 )
 def test_the_hint_of_a_store_error_that_a_store_raises_is_its_own(server, given, expected):

@@ -64,7 +64,7 @@ def test_security_43_users_have_tokens_of_their_own(server, kind):
         used(server, auth_of(app, "bob"))
     with pytest.raises(bl.LoginRequired) as caught:
         auth_of(application(server, bl.MemoryStore(), kind=kind), "alice")
-    assert "if another worker did the login, use a store that all workers" in str(caught.value)
+    assert "if another worker logged in, use a store that all workers" in str(caught.value)
     for nobody in ("Alice", "alice ", "bo", "carol"):
         with pytest.raises(bl.LoginRequired) as caught:
             auth_of(app, nobody)

@@ -208,11 +208,11 @@ def test_undeclared_fields_have_one_type_over_all_pages():
 @pytest.mark.parametrize(
     ("page", "words"),
     [
-        ([{"n": 2}, {"n": 1.5}], "'n' of record 1 of page 3 of this stream is 1.5, but its column "
-                                 "is of kind integer since the first page"),
+        ([{"n": 2}, {"n": 1.5}], "'n' of record 1 on page 3 of this stream is 1.5, but its column "
+                                 "has been of kind integer since the first page"),
         ([{"n": 9, "new": 0}], "page 3 of this stream has a field 'new' that its first page"),
-        ([{"n": True}], "'n' of record 0 of page 3 of this stream is true"),
-        ([{"n": "7"}], "'n' of record 0 of page 3 of this stream is \"7\""),
+        ([{"n": True}], "'n' of record 0 on page 3 of this stream is true"),
+        ([{"n": "7"}], "'n' of record 0 on page 3 of this stream is \"7\""),
     ],
 )  # fmt: skip
 def test_a_page_that_does_not_fit_is_an_error_that_names_it(page, words):

@@ -92,8 +92,8 @@ READ = [
 ]
 NAMED = [
     (["-v1", "PBE-SHA1-3DES"], "PBE-SHA1-3DES"),
-    (["-v2", "camellia-256-cbc"], "PBES2 with a cipher"),
-    (["-v2", "aes-256-cbc", "-v2prf", "hmacWithSHA512-256"], "PBES2 with a cipher"),
+    (["-v2", "camellia-256-cbc"], "PBES2 with an unsupported cipher"),
+    (["-v2", "aes-256-cbc", "-v2prf", "hmacWithSHA512-256"], "PBES2 with an unsupported cipher"),
 ]
 
 

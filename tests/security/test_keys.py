@@ -107,7 +107,7 @@ def test_a_missing_key_file_is_not_a_public_key_or_a_folder(name, tmp_path):
 LOCKED = rsa_pem(2048, PrivateFormat.PKCS8, BestAvailableEncryption(b"right")).decode()
 UNUSABLE = {
     "is a public key": PUBLIC,
-    "is no key in PEM or DER": "hello",
+    "is not a key in PEM or DER": "hello",
     "is an RSA key under 2048 bits": rsa_pem(1024).decode(),
     "is encrypted; pass its password": LOCKED,
     "is not valid PEM": "-----BEGIN PRIVATE KEY-----\n!\n-----END PRIVATE KEY-----\n",

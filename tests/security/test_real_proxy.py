@@ -95,8 +95,8 @@ def test_the_proxy_is_used_with_its_password_from_the_option_or_the_environment(
     [
         ("", None, {}, "proxy authorization required", "http://NAME:PASSWORD@HOST:PORT"),
         # tinyproxy refuses it with 401, newer ones with 407; what it does not allow, with 403.
-        (f"{USER}:mistaken@", None, {}, "tunnel error", "name and (a )?password.*in its URL"),
-        (f"{USER}:{QUOTED}@", 9, {}, "tunnel error: unsuccessful", "what the proxy allows"),
+        (f"{USER}:mistaken@", None, {}, "tunnel error", "name and (a )?password.*URL"),
+        (f"{USER}:{QUOTED}@", 9, {}, "tunnel error: unsuccessful", "hosts that the proxy allows"),
         (f"{USER}:{QUOTED}@", None, {"ca_file": None}, "UnknownIssuer", "`ca_file=`"),
     ],
     ids=["no password", "wrong password", "another port", "unknown authority"],

@@ -22,9 +22,9 @@ pub struct Options {
     /// Fills of the first trading account in Hong Kong in the last 90 days; as many again reach back two
     /// years.
     pub fills: usize,
-    /// Open orders of the first crypto account; simulated trading has a third as many.
+    /// Open orders of each crypto account; a simulated account has as many, up to 40.
     pub orders: usize,
-    /// Constituents of the plate HK.BK1001.
+    /// Constituents of a plate.
     pub plate_stocks: usize,
     /// Seconds for which an access token is valid.
     pub token_lifetime: f64,

@@ -31,8 +31,9 @@ const MAX_BYTES: usize = 1 << 16;
 pub const RSA_MIN_BITS: usize = 2048;
 
 /// Nobody needs a new key for a mistyped password.
-const PASSWORD_ADVICE: &str = "The key itself is in order, so do not make a new one: pass the password with which it was encrypted, as \
-     `password=`, or in the profile's passphrase_file or passphrase_command.";
+const PASSWORD_ADVICE: &str = "The key itself is valid, so do not generate a new one: pass the password of \
+                               the key as `password=`, or set passphrase_file or passphrase_command in the \
+                               profile.";
 
 const ED25519_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 const RSA_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
@@ -292,7 +293,7 @@ fn name(oid: &ObjectIdentifier) -> String {
         ("1.2.840.113549.1.1.10", "RSASSA-PSS"),
         ("1.3.101.110", "X25519"),
         ("1.3.101.113", "Ed448"),
-        ("1.2.840.113549.1.5.13", "PBES2 with a cipher or hash function that is not read"),
+        ("1.2.840.113549.1.5.13", "PBES2 with an unsupported cipher or hash function"),
         ("1.2.840.113549.1.12.1.3", "PBE-SHA1-3DES"),
     ];
     let oid = oid.to_string();
@@ -353,7 +354,9 @@ fn is_certificate(bytes: &[u8]) -> bool {
 /// The PEM label and the DER content. A file may contain certificates besides its key.
 fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
     let unreadable = || {
-        Error::config("private_key is no key in PEM or DER; expected a path, PEM text or key bytes")
+        Error::config(
+            "private_key is not a key in PEM or DER; expected a path, PEM text or key bytes",
+        )
     };
     let mut blocks = pem::blocks("private_key", bytes)?;
     if blocks.is_empty() {

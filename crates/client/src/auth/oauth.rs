@@ -130,8 +130,8 @@ impl OAuth {
         if origin().refreshing == Some(slot.id()) {
             // A hook, log handler or store that the refresh waits for.
             return slot.valid().filter(|token| is_other(token, rejected)).ok_or_else(|| {
-                let what = "this code runs during a refresh of the token, so it cannot wait for \
-                            the new one";
+                let what = "this code runs during a refresh of the token, so it cannot wait for the new \
+                            token";
                 ErrorKind::Store(what.into()).into()
             });
         }

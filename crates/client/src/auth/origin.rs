@@ -24,7 +24,7 @@ impl Origin {
         match self.get() {
             Some(known) if *known != origin => Err(Error::config(format!(
                 "auth: these credentials are in use for {known} and are not sent to {origin}; create \
-                 separate credentials for it"
+                 separate credentials for that service"
             ))),
             _ => Ok(()),
         }

@@ -97,8 +97,8 @@ impl OAuth {
         let (why, advice) = match (says_client_unknown(description), sent) {
             (true, _) => (
                 format!("client_id '{client_id}' is not known to the service ({why})"),
-                "Register the client again, and log in with its new id: the registration was removed, or it \
-                 is that of another service. The stored login is unchanged.",
+                "Register the client again, and log in with its new id: the registration was removed, or \
+                 belongs to another service. The stored login is unchanged.",
             ),
             (false, true) => (
                 format!("client_secret is wrong; expected the one from the registration ({why})"),

@@ -286,8 +286,8 @@ fn check_version(version: u32, what: &str) -> Result<()> {
         return Ok(());
     }
     Err(ErrorKind::Store(format!(
-        "the format version of {what} is {version}; expected {FORMAT_VERSION}: use the release that \
-         wrote it, or delete it and log in again"
+        "the format version of {what} is {version}; expected {FORMAT_VERSION}: use the release of boardlot \
+         that wrote it, or delete it and log in again"
     ))
     .into())
 }

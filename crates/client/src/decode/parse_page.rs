@@ -70,6 +70,6 @@ fn undocumented(error: Error) -> Error {
     }
 }
 
-const UNDOCUMENTED: &str = "The service's documentation does not show this response: `client.request` returns \
-                            it as it is. If it is not the service's, check the base URL, and that no proxy or \
-                            login page responds in its place.";
+const UNDOCUMENTED: &str = "The service's documentation does not show this response: `client.request` \
+                            returns it unchanged. If the service did not send it, check the base URL, and \
+                            that no proxy or login page responds in the service's place.";

@@ -95,8 +95,8 @@ impl<'a> CallAuthorization<'a> {
     pub fn advised(&self, error: Error) -> Error {
         match self.credentials {
             None => error.with_advice(
-                "No credentials were passed: pass auth=ApiKey(...), a login as auth=, or \
-                 profile= to the client."
+                "The client has no credentials: pass auth=ApiKey(...), auth= with a login, or profile= to \
+                 the client."
                     .to_owned(),
             ),
             Some((Credentials::OAuth(oauth), _)) => error.with_login(oauth.login()),
@@ -171,7 +171,10 @@ pub fn bearer(token: &str) -> Zeroizing<String> {
 fn sensitive(mut value: Zeroizing<String>) -> Result<HeaderValue> {
     let bytes = Zeroizing::new(std::mem::take(&mut *value).into_bytes());
     let mut value = HeaderValue::from_maybe_shared(Bytes::from_owner(bytes)).map_err(|_| {
-        Error::config("the credentials cannot be sent in a header; check their characters")
+        Error::config(
+            "the credentials have control characters, which a header cannot contain; check for a line \
+             break at their end",
+        )
     })?;
     value.set_sensitive(true);
     Ok(value)

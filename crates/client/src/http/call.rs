@@ -247,9 +247,9 @@ fn advised(error: Error, authorization: &CallAuthorization<'_>, request: &Reques
     }
 }
 
-const ACCOUNTS: &str = "Check acc_id: as the service's documentation names them, crypto_orders reads a crypto \
-                        account, sim_orders and sim_positions one of simulated trading, and fills_history a \
-                        trading account.";
+const ACCOUNTS: &str = "Check acc_id: in the terms of the service's documentation, crypto_orders reads a \
+                        crypto account, sim_orders and sim_positions read a simulated trading account, and \
+                        fills_history reads a trading account.";
 
 /// Returns true if the service's message is about the account of the request.
 fn is_about_account(error: &Error, request: &Request) -> bool {

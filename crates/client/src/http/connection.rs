@@ -65,8 +65,8 @@ pub fn build_client(
         let proxy = Proxy::all(address).ok().filter(|_| is_usable(address)).ok_or_else(|| {
             let shown = format!("'{}'", address.escape_debug());
             let shown = if address.contains('@') { "not valid" } else { &shown };
-            let expected = "a URL of http:// or https:// such as http://proxy:3128, with special characters in name \
-                            and password percent-encoded, or 'environment'";
+            let expected = "an http:// or https:// URL such as http://proxy:3128, with special characters \
+                            in its user name and password percent-encoded, or 'environment'";
             Error::argument("proxy", shown, expected)
         })?;
         builder = builder.proxy(proxy);
@@ -137,13 +137,14 @@ fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
     const KNOWN: [(&str, &str); 13] = [
         (
             "CaUsedAsEndEntity",
-            "The server uses the certificate of an authority (CA:TRUE) as its own, which `ca_file` does not \
-             change: give it one with CA:FALSE, of that authority or signed by itself.",
+            "The server presents the certificate of an authority (CA:TRUE) as its own, and `ca_file` \
+             cannot make this valid: give the server a certificate with CA:FALSE, signed by that authority \
+             or self-signed.",
         ),
         (
             "UnsupportedCertVersion",
-            "The server's certificate is of X.509 version 1: give it one of version 3, with the host as its \
-             subjectAltName.",
+            "The server's certificate is of X.509 version 1: give the server a certificate of version 3, \
+             with the host as its subjectAltName.",
         ),
         ("Revoked", "The service must replace its certificate, which its authority has revoked."),
         (
@@ -167,13 +168,13 @@ fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
         (
             // By an authority of the same name as one that is trusted.
             "BadSignature",
-            "Another key signed the server's certificate than that of the trusted authority: check that \
-             `ca_file=` (`--ca-file FILE`) is of the authority that issued it. Otherwise another server is \
-             responding in the service's place.",
+            "The trusted authority's key did not sign the server's certificate: check that `ca_file=` \
+             (`--ca-file FILE`) is the certificate of the authority that issued it. If it is, another \
+             server is responding in the service's place.",
         ),
         (
             "invalid peer certificate",
-            "The server must replace its certificate, which is not valid whoever issued it.",
+            "The server must replace its certificate, which is not valid, whichever authority issued it.",
         ),
         (
             "InvalidContentType",
@@ -181,9 +182,9 @@ fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
         ),
         (
             "proxy authorization required",
-            "The proxy requires a name and a password, or rejects those in its URL: \
-             `proxy=\"http://NAME:PASSWORD@HOST:PORT\"`. Percent-encode special characters in them, \
-             such as %40 for @.",
+            "The proxy requires a user name and a password, or rejects those in its URL: pass \
+             `proxy=\"http://NAME:PASSWORD@HOST:PORT\"`, with special characters percent-encoded, such as \
+             %40 for @.",
         ),
         (
             "tunnel error: failed to create underlying connection",
@@ -191,8 +192,8 @@ fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
         ),
         (
             "tunnel error: unsuccessful",
-            "Check the host and the port of the base URL, what the proxy allows, and the name and password \
-             in its URL.",
+            "Check the host and the port of the base URL, the hosts that the proxy allows, and the user \
+             name and password in the proxy's URL.",
         ),
     ];
     if let Some((_, advice)) = KNOWN.iter().find(|(known, _)| text.contains(known)) {
@@ -206,8 +207,8 @@ fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
     });
     unused.or_else(|| {
         text.contains("Connection refused").then(|| {
-            "No server is listening there: check the host and the port of the base URL. `boardlot doctor` \
-             checks each stage."
+            "No server is listening at this address: check the host and the port of the base URL. \
+             `boardlot doctor` checks each stage."
                 .to_owned()
         })
     })

@@ -225,7 +225,7 @@ impl RequestPlan {
         if let Some(Cursor { name, value, .. }) = in_query.filter(|_| url.as_str().len() > URL_MAX)
         {
             let message = format!(
-                "the service's {name} has {} bytes, which no URL can take; the pages after it cannot be read",
+                "the service's {name} has {} bytes, too many for a URL; the following pages cannot be read",
                 value.len()
             );
             return Err(Error::pagination(message).with_endpoint(&self.label));

@@ -107,7 +107,7 @@ impl Collected {
     fn broken(&self, error: &io::Error) -> Error {
         match self.length > self.limit {
             true => too_large(self.limit),
-            false => Error::protocol(format!("the response's compression is broken: {error}"), b""),
+            false => Error::protocol(format!("the response cannot be decompressed: {error}"), b""),
         }
     }
 }

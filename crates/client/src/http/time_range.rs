@@ -117,7 +117,7 @@ pub(super) fn check_order(
         }
         // yyyy-MM-dd sorts as text.
         (Some(EncodedValue::Text(from)), Some(EncodedValue::Text(to))) if from > to => {
-            let expected = format!("a date that is not before start, which is {}", shown("start"));
+            let expected = format!("a date on or after start, which is {}", shown("start"));
             Err(Error::own_rule("end", &shown("end"), &expected, ""))
         }
         _ => Ok(()),

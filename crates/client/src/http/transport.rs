@@ -117,8 +117,8 @@ impl Transport {
         range: Option<(i64, i64)>,
     ) -> Result<Request> {
         if self.options.read_only && !plan.only_reads() {
-            let what = "the client is read-only, and this may change something; expected GET";
-            let advice = "A client without `read_only` sends it.";
+            let what = "the client is read-only, and this request may change data; expected GET";
+            let advice = "To send this request, use a client without `read_only`.";
             return Err(Error::misuse(what.to_owned(), advice).with_endpoint(&plan.label));
         }
         plan.request(&self.base, &self.options.headers, cursor, range)
@@ -238,7 +238,7 @@ impl Transport {
             if queued.withdraw() {
                 used.abandon();
                 let seconds = queued_max.as_secs_f64();
-                let message = format!("no connection took the request within {seconds} s");
+                let message = format!("no connection could send the request within {seconds} s");
                 return Err(ErrorKind::Transport { message, sent: Delivery::Unprocessed }.into());
             }
             outcome = timeout(overall - queued_max, whole).await;
@@ -265,6 +265,6 @@ impl Transport {
 fn closed() -> Error {
     Error::misuse(
         "this client is closed; create a new one",
-        "Call it before `close()`: within its `with` block, if it has one.",
+        "Make calls before `close()`: within the client's `with` block, if it has one.",
     )
 }

@@ -55,7 +55,7 @@ impl Callback {
         let unusable = || {
             let shown = Url::parse(text).ok().filter(|url| url.has_host());
             let sent = shown.map_or_else(
-                || "that".to_owned(),
+                || "the text that was passed".to_owned(),
                 |url| format!("{}{}", url.origin().ascii_serialization(), url.path()),
             );
             let sent = excerpt(&sent);
@@ -104,7 +104,7 @@ impl Callback {
             let repeats =
                 |name| self.only(name).is_some_and(|it| it.len() >= 6 && issuer.contains(it));
             let shown = match ["code", "state"].into_iter().any(repeats) {
-                true => "another one, which repeats a secret of the callback".to_owned(),
+                true => "another service's, and repeats a secret of the callback".to_owned(),
                 false => format!("'{}'", excerpt(issuer)),
             };
             return Verdict::Error {

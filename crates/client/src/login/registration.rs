@@ -20,7 +20,7 @@ pub async fn client(
     let stored = stored_client(transport, options).await?;
     let unusable = |error: std::io::Error| {
         let port = options.redirect_port;
-        let advice = "choose another, or 0 for a free one";
+        let advice = "choose another port, or 0 for a free one";
         Error::config(format!("redirect_port {port} {}; {advice}", reason(&error)))
     };
     if let Some(stored) = stored {
@@ -28,8 +28,8 @@ pub async fn client(
             Ok(socket) => return Ok((socket, stored)),
             Err(error) if options.client_id.is_some() => {
                 return Err(Error::config(format!(
-                    "port {} of the redirect URI that client_id is registered with {}; try again \
-                     later, or log in without client_id, which registers another client",
+                    "port {}, which is in the registered redirect URI of client_id, {}; try again later, \
+                     or log in without client_id, which registers another client",
                     stored.redirect_port,
                     reason(&error),
                 )));
@@ -40,8 +40,8 @@ pub async fn client(
     if let Some(client_id) = &options.client_id {
         if options.redirect_port == 0 {
             return Err(Error::config(
-                "client_id needs the redirect_port that it is registered with, since the service \
-                 matches http://127.0.0.1:PORT/callback exactly",
+                "client_id was passed without redirect_port; expected the port that the client is \
+                 registered with, since the service matches http://127.0.0.1:PORT/callback exactly",
             ));
         }
         let socket = bind(options.redirect_port).await.map_err(unusable)?;

@@ -82,7 +82,7 @@ pub fn read(text: &str, listing: &Listing, origin: &str) -> Result<Position> {
     }
     if checkpoint.service != origin {
         return Err(Error::config(format!(
-            "resume is a checkpoint of another service ({}); this client's is {origin}",
+            "resume is a checkpoint of another service ({}); this client uses {origin}",
             checkpoint.service.escape_debug()
         )));
     }
@@ -115,7 +115,7 @@ fn of_another_call(checkpoint: &Checkpoint, listing: &Listing) -> Error {
     let expected = "pass the same arguments to the same method";
     Error::config(match (&checkpoint.of, listing.subject()) {
         (Some(of), Some(own)) if of != own => format!(
-            "resume is a checkpoint of another call ({call} of {}); this one is of {own}: {expected}",
+            "resume is a checkpoint of another call ({call} of {}); this call is of {own}: {expected}",
             of.escape_debug()
         ),
         _ => format!("resume is a checkpoint of another call ({call}); {expected}"),

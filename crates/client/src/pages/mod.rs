@@ -205,7 +205,7 @@ impl Pages {
         match self.process == process::id() {
             true => Ok(()),
             false => Err(Error::misuse(
-                "this pager is of the process that was forked; make another one from its checkpoint()",
+                "this pager belongs to the parent process; create another one from its checkpoint()",
                 "Pass the checkpoint as `resume=` to the same call.",
             )),
         }

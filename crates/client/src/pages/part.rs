@@ -138,7 +138,8 @@ impl Part {
         let counts = Counts { empty: if page.is_empty() { counts.empty + 1 } else { 0 }, ..counts };
         if counts.empty > EMPTY_PAGES_MAX {
             return Err(Error::pagination(format!(
-                "{EMPTY_PAGES_MAX} pages in turn had no row, and the service says that there are more"
+                "{EMPTY_PAGES_MAX} consecutive pages had no rows, although the service says that more \
+                 follow"
             )));
         }
         let Position { range, window, part, .. } = at;

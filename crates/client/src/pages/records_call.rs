@@ -83,8 +83,8 @@ impl RecordsCall {
              rows=\"{rows}\")`, or declare the paging of the endpoint."
         );
         let message = format!(
-            "{signal} says that there are more records than those of this response, and this call reads one \
-             response; client.paginate reads all"
+            "{signal} says that more records follow this response, and this call reads one response; \
+             client.paginate reads all of them"
         );
         Err(Error::pagination(message).with_advice(advice))
     }

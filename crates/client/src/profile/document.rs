@@ -87,7 +87,7 @@ pub(super) fn remove(document: &mut DocumentMut, name: &str) -> Result<(), Strin
     let profiles = document.get_mut("profiles").and_then(Item::as_table_like_mut);
     if profiles.and_then(|profiles| profiles.remove(name)).is_none() {
         // Another process was quicker.
-        return Err(format!("the profile '{name}' does not exist any more"));
+        return Err(format!("the profile '{name}' no longer exists"));
     }
     if document.get(DEFAULT).and_then(Item::as_str) == Some(name) {
         document.remove(DEFAULT);

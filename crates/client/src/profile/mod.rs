@@ -111,7 +111,9 @@ impl ConfigFile {
             // As in a job of cron, whose folder is another one than the user's.
             let homeless = cfg!(unix) && std::env::var_os("HOME").is_none();
             let remedy = match homeless {
-                true => "HOME is not set: set it to the home of the user who has the profile",
+                true => {
+                    "HOME is not set: set it to the home folder of the user who has the profile"
+                }
                 false => "add one with `boardlot profile add`",
             };
             format!("a profile, but {} has none: {remedy}", path.display())

@@ -132,7 +132,7 @@ impl SharedLimit {
     /// The processes that share the limit, for people.
     pub fn users(&self) -> &'static str {
         match &self.kind {
-            Kind::Memory => "the clients of this process that were given it",
+            Kind::Memory => "the clients of this process to which it is passed",
             Kind::File(_) => "all processes of this user on this machine",
             Kind::Other(storage) => storage.users(),
         }

@@ -180,7 +180,7 @@ fn sort(rows: &mut [Row], field: &str) -> Result<()> {
         |row: &Row| matches!(row.get(field), Some(Value::String(_) | Value::Number(_)));
     if let Some(index) = rows.iter().position(|row| !is_sortable(row)) {
         return Err(Error::config(format!(
-            "rows[{index}] has no {field}; expected a number or a date in it, to page by"
+            "rows[{index}] has no {field}; expected a number or a date to page by"
         )));
     }
     rows.sort_by(|one, other| compare(one.get(field), other.get(field)).unwrap_or(Ordering::Equal));

@@ -70,7 +70,7 @@ impl Parameter {
         let error = Error::argument(&self.name, &argument.shown(), expected);
         match argument {
             Argument::Json(..) if self.required => {
-                error.with_advice("For several, call `fetch_many` with a list of them.".to_owned())
+                error.with_advice("For several keys, call `fetch_many` with a list.".to_owned())
             }
             _ => error,
         }

@@ -46,8 +46,8 @@ error_classes! {
     PaginationError =>
         "Resume from `.checkpoint` later; report the error if it repeats.";
     ApiError =>
-        "Ask the service about the code or status, which its documentation does not explain; \
-         `.body` is its response.";
+        "Ask the service about the code or status, which its documentation does not explain; `.body` is \
+         the response.";
     InvalidParameter =>
         "Check the arguments: the documentation of the endpoint says what each of them accepts.";
     InvalidSymbol =>
@@ -57,10 +57,10 @@ error_classes! {
     AuthenticationError =>
         "Check the key id and that its public key was uploaded, or check the token.";
     ClockSkewError =>
-        "Check this machine's clock. Elsewhere, the code has also been seen for a signature by another \
-         key than the uploaded one, and for too many requests.";
+        "Check this machine's clock. The code has also been seen for a signature by a key other than the \
+         uploaded one, and for too many requests.";
     PermissionDenied =>
-        "Log in again and allow what is missing on the consent page, or use another account or key.";
+        "Log in again and grant the missing permission on the consent page, or use another account or key.";
     RateLimited =>
         "Send fewer requests: set `rate_limit`.";
     OAuthError =>

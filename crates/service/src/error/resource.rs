@@ -8,26 +8,28 @@ const CODES: [(&str, &[u16]); 4] =
 const CODES: [(&str, &[u16]); 4] =
     [(FILES, &[4]), (MEMORY, &[8, 14, 1455]), (DISK, &[39, 112]), (READ_ONLY, &[19])];
 
-const FILES: &str = "The process has as many open files and connections as it may have: close clients and files \
-                     that are not used, share one client, or raise the limit (`ulimit -n`).";
-const MEMORY: &str = "The process may use no more memory: raise the limit of the container or `ulimit -v`, or \
-                      read fewer rows at once.";
-const DISK: &str = "The disk is full, or the user's quota is used up: free some space, then call again (also if the \
-     process may write no larger file, `ulimit -f`).";
-const READ_ONLY: &str =
-    "The file system is mounted read-only: choose a folder that can be written.";
-const THREADS: &str = "The process, its user or its container may start no more threads: raise that limit (`ulimit \
-                       -u`, the container's limit of pids), or use fewer threads; also if memory for a thread is \
-                       missing.";
-const ENTROPY: &str = "The system refuses random numbers, without which nothing is signed or encrypted: allow the \
-                       call `getrandom` in the sandbox or container, or give it /dev/urandom.";
+const FILES: &str = "The process has reached its limit of open files and connections: close unused clients \
+                     and files, share one client, or raise the limit (`ulimit -n`).";
+const MEMORY: &str = "The process has reached its memory limit: raise the limit of the container or \
+                      `ulimit -v`, or read fewer rows at once.";
+const DISK: &str = "The disk is full, the user's quota is used up, or the file would exceed the size limit \
+                    (`ulimit -f`): free some space or raise the limit, then call again.";
+const READ_ONLY: &str = "The file system is mounted read-only: choose a writable folder.";
+const THREADS: &str = "The process, its user or its container has reached its limit of threads, or memory \
+                       for a thread is missing: raise the limit (`ulimit -u`, the container's limit of \
+                       pids), or use fewer threads.";
+const ENTROPY: &str = "The system provides no random numbers, which signing and encryption need: allow the \
+                       system call `getrandom` in the sandbox or container, or make /dev/urandom available \
+                       there.";
 
-const LOCKS: &str = "Processes share this file by locks of the system (flock), which this mount lacks: use a folder of \
-                     another file system, by another path or XDG_STATE_HOME, or mount it with locks.";
-const MODES: &str = "Files with tokens are private to their owner, which this mount cannot say (chmod): use a folder \
-                     of another file system, by another path or XDG_STATE_HOME.";
-const HOME: &str = "Set HOME to a folder of this user, or XDG_CONFIG_HOME and XDG_STATE_HOME to absolute paths; or pass \
-                    what is needed as arguments, without a profile.";
+const LOCKS: &str = "Processes share this file with file locks (flock), which its file system does not \
+                     support: use a folder on another file system (another path, or XDG_STATE_HOME), or \
+                     mount this one with locks.";
+const MODES: &str = "Files with tokens must be private to their owner, but their file system does not \
+                     support permissions (chmod): use a folder on another file system (another path, or \
+                     XDG_STATE_HOME).";
+const HOME: &str = "Set HOME to a folder of this user, or XDG_CONFIG_HOME and XDG_STATE_HOME to absolute \
+                    paths; or pass the base URL and the credentials as arguments, without a profile.";
 
 /// The beginning of the error of a thread that cannot be started.
 pub const NO_THREAD: &str = "the system starts no more threads";

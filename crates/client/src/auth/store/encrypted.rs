@@ -81,7 +81,7 @@ impl EncryptedFile {
         let salt = salt.map_or_else(random, Ok)?;
         let content = seal(&salt, &self.key_for(&salt)?, values)?;
         if content.len() as u64 > FILE_MAX_BYTES {
-            return Err(store_error(&self.path, "it would be too large", "use another file"));
+            return Err(store_error(&self.path, "the file would be too large", "use another file"));
         }
         files::write(&self.path, &content)
     }
@@ -128,8 +128,8 @@ impl EncryptedFile {
     }
 
     fn unreadable(&self, why: &str) -> Error {
-        let remedy = "use the right passphrase; the file was left unchanged: if the passphrase is \
-                      lost, move the file away and log in again";
+        let remedy = "pass the right passphrase; if it is lost, move the file away and log in again (the \
+                      file was left unchanged)";
         store_error(&self.path, why, remedy)
     }
 

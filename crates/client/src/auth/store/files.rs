@@ -159,8 +159,10 @@ fn check_private(path: &Path, metadata: &Metadata) -> Result<()> {
         return Err(store_error(path, "it belongs to another user", "choose another path"));
     }
     if metadata.mode() & 0o077 != 0 {
-        let remedy =
-            format!("run: chmod 600 {}, and log in again in case they did", path.display());
+        let remedy = format!(
+            "run: chmod 600 {}, and log in again in case another user has done so",
+            path.display()
+        );
         return Err(store_error(path, "other users can read or change it", &remedy));
     }
     Ok(())

@@ -47,8 +47,8 @@ impl Memory {
 
 impl TokenStore for Memory {
     fn why_empty(&self) -> &'static str {
-        "the store has no token; a MemoryStore belongs to this process alone: if another worker did the \
-         login, use a store that all workers reach"
+        "the store has no token; a MemoryStore belongs to one process alone: if another worker logged in, \
+         use a store that all workers share"
     }
 
     fn load(&self, key: &str) -> Result<Option<Secret>> {

@@ -209,7 +209,7 @@ impl Columns {
 }
 
 fn no_columns(error: &ArrowError) -> Error {
-    Error::conversion(format!("the records cannot become columns: {error}"))
+    Error::conversion(format!("the records cannot be converted to columns: {error}"))
         .with_advice(READ_DICTS.to_owned())
 }
 

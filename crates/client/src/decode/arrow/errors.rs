@@ -13,7 +13,7 @@ pub(super) const READ_DICTS: &str = "Read the records as dicts.";
 pub fn type_mismatch(field: &str, number: RecordNumber, json: &str) -> Error {
     let shown = record_value(json);
     Error::conversion(format!(
-        "{field} of {number} is {shown}, which is not of the field's declared kind"
+        "{field} of {number} is {shown}, which does not match the field's declared kind"
     ))
     .with_advice("Read the records as dicts, or as a frame with invalid='null'.".to_owned())
 }
@@ -27,7 +27,7 @@ pub(super) fn other_kind(
 ) -> Error {
     let (field, shown) = (field.escape_debug(), record_value(json));
     Error::conversion(format!(
-        "'{field}' of record {row} of page {page} of this stream is {shown}, but its column is of \
+        "'{field}' of record {row} on page {page} of this stream is {shown}, but its column has been of \
          kind {} since the first page",
         kind.name()
     ))
