@@ -1,6 +1,7 @@
 """Fills: each once, its newest version, whatever happens between and during updates."""
 
 import sqlite3
+import warnings
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from urllib.parse import parse_qsl
@@ -178,6 +179,18 @@ def test_fills_are_read_in_parts_in_the_order_of_the_service(archive, book, clie
     assert archive.fills(*HK, start=moment).all() == archive.fills(*HK, start=times[20]).all()
     with pytest.raises(bl.ConfigError, match="expected a time not before start"):
         archive.fills(*HK, start="2026-02-02", end="2026-02-01").all()
+
+
+def test_fills_from_before_the_first_update_are_said_to_be_missing(archive, book, client):
+    book.put_fills(10)
+    archive.update(client, fills=[HK], start="2026-11-01")
+    with pytest.warns(UserWarning, match="from 2026-11-01T00:00:00Z on; update") as caught:
+        archive.fills(*HK, start="2026-10-31")
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        archive.fills(*HK, start="2026-11-01")
+        archive.fills(*HK)
 
 
 def test_fills_with_an_invalid_time_are_stored_and_come_last(archive, book, client):

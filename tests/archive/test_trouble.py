@@ -448,11 +448,11 @@ TIMES = [
 @pytest.mark.parametrize("time", TIMES)
 def test_a_time_is_text_a_date_a_datetime_or_microseconds(time, kept, client, service, tmp_path):
     pytest.importorskip("pyarrow")
-    assert kept.fills(*HK, start=time).all() and not kept.fills(*HK, end=time).all()
     with pytest.warns(UserWarning, match="no update"):
         assert kept.seen("ipos", "hk", at=time) == []
         assert kept.export("ipos", tmp_path / "ipos.parquet", at=time) == 0
     kept.update(client, fills=[HK], start=time)
+    assert kept.fills(*HK, start=time).all() and not kept.fills(*HK, end=time).all()
     asked = {"start=1769817600000000" in one.query for one in service.received}
     assert True in asked
     assert followed(kept, client, 3, start=time) == ["1", "2", "3"]

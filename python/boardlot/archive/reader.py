@@ -12,7 +12,7 @@ from typing import Any
 
 from boardlot import Endpoint, Records, _core
 from boardlot._calls import explained, named
-from boardlot._support.cell_format import time_of
+from boardlot._support.cell_format import shown_time, time_of
 from boardlot._support.clients import Time
 from boardlot.archive import observations
 from boardlot.archive.arguments import micros, path_of
@@ -56,8 +56,8 @@ class Reader:
             end: End of the update time; both ends are included.
 
         Returns:
-            The service's own values; empty if the archive has none, with a warning if no update
-            has read these fills.
+            The service's own values; empty if the archive has none. A warning says that no update
+            has read these fills, or none as far back as `start`.
 
         Raises:
             ConfigError: An argument is not valid.
@@ -72,9 +72,18 @@ class Reader:
         if first is not None and last is not None and last < first:
             raise ConfigError(f"end is {end!r}; expected a time not before start: {start!r}")
         # Closed even if a text cannot be read: the exception would keep the transaction open.
-        with closing(FillStore(self._database, series).texts(code, first, last)) as texts:
+        store = FillStore(self._database, series)
+        with closing(store.texts(code, first, last)) as texts:
             rows = series.rows(texts)
         self._warn(rows, series.place, f"fills {series}")
+        covered = [] if first is None else [begin for begin, _ in store.state().covered]
+        if covered and first < (earliest := min(covered)):
+            warnings.warn(
+                f"the archive {self._database.name} has fills {series} from {shown_time(earliest)} "
+                "on; update(fills=..., start=...) reads earlier ones",
+                # For the line of the caller, behind `explained`.
+                stacklevel=3,
+            )
         return StoredFills(rows)
 
     def _warn(self, found: Sized, place: Place, what: str) -> None:
