@@ -138,7 +138,7 @@ notices: ## Writes the licences of all crates of a release into THIRD-PARTY-NOTI
 
 stubs: $(BIN)/.built ## Writes the docstrings of the compiled module into its stub.
 	$(BIN)/python tools/stub_docstrings.py
-	$(BIN)/ruff format --quiet python/boardlot/_core
+	$(BIN)/ruff format --quiet python/boardlot/_core.pyi
 
 test-long: $(BIN)/.built system-packages openapi-judges ## The long forms of the tests: an hour.
 	BOARDLOT_TEST_LISTS=100000 $(CARGO) test --locked -p boardlot-client --test core moving_service

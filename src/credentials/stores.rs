@@ -1,4 +1,4 @@
-//! The token stores. The stub `_core/_stores.pyi` has their types.
+//! The token stores. The stub `_core.pyi` has their types.
 //!
 //! The core calls a store on a thread that may block, and holds no lock of this process that Python
 //! code could wait for.

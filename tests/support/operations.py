@@ -20,7 +20,7 @@ PLATE = "/api/v1.0/quote/plate/HK.BK1001/stock"
 # A range that stays the same whenever it is requested.
 END = time.time_ns() // 1000 // DAY * DAY
 RANGE = {"start": END - 90 * DAY, "end": END}
-PAGE_SIZE = 30
+PAGE_SIZE = 20
 
 
 @dataclass(frozen=True, eq=False)
