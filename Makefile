@@ -33,7 +33,8 @@ demo: $(BIN)/.extension ## Shows what boardlot does, against its own sandbox.
 test: ## All tests: those of the core and those of the Python package.
 	+@$(MAKE) --no-print-directory -j4 test-rust test-python
 
-CORE := -p boardlot-client -p boardlot-service -p boardlot-sandbox -p boardlot-generate
+# The extension, which has no tests of its own, is among them for its features: see .extension.
+CORE := -p boardlot -p boardlot-client -p boardlot-service -p boardlot-sandbox -p boardlot-generate
 test-rust: ## The core's tests, without Python; ARGS="name" picks some.
 	$(CARGO) test --locked $(CORE) $(ARGS)
 
@@ -320,11 +321,11 @@ $(BIN)/.maturin: requirements/demo.txt
 	$(PIP) -r requirements/demo.txt
 	touch $@
 
-# With the features of `cargo test`: otherwise it would compile tokio and all that uses it a second time.
+# With the features of `make test-rust`: otherwise 58 crates would be compiled a second time.
 $(BIN)/.extension: $(BIN)/.maturin $(SOURCES)
 	@echo "Compiling boardlot: the first time some 250 crates, two minutes on two cores. Cargo shows each of them."
 	env -u MAKEFLAGS -u MFLAGS PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
-		$(BIN)/maturin develop --locked --extras cli --features tokio/test-util
+		$(BIN)/maturin develop --locked --extras cli --features tokio/test-util,tokio/signal
 	touch $@
 
 $(BIN)/.tools: $(BIN)/.maturin requirements/dev.txt

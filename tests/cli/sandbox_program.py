@@ -12,7 +12,13 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 120
-CORE = ("boardlot-client", "boardlot-service", "boardlot-sandbox", "boardlot-generate")
+CORE = (
+    "boardlot",
+    "boardlot-client",
+    "boardlot-service",
+    "boardlot-sandbox",
+    "boardlot-generate",
+)
 
 
 @functools.cache

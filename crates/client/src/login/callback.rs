@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn an_issuer_that_repeats_the_code_is_not_shown() {
         let shown = checked("code=Ab3dEf9h&state=right&iss=https://evil.example/Ab3dEf9h");
-        assert!(shown.starts_with("error invalid_request iss is another one"), "{shown}");
+        assert!(shown.starts_with("error invalid_request iss is another service's"), "{shown}");
         assert!(!shown.contains("Ab3dEf9h"), "{shown}");
     }
 
