@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CRATES = ["src", "crates/client/src", "crates/service/src", "crates/sandbox/src"]
-USE = re.compile(r"^ *(pub(?:\(\w+\))? )?use ([^;]+);$", re.MULTILINE)
+USE = re.compile(r"^ *(pub(?:\(\w+\))? )?use ([\w:{},*\s]+);$", re.MULTILINE)
 # The only module of the client that uses these libraries.
 LIBRARIES = {"reqwest": "http/", "arrow_array": "decode/"}
 
