@@ -321,11 +321,12 @@ $(BIN)/.maturin: requirements/demo.txt
 	$(PIP) -r requirements/demo.txt
 	touch $@
 
-# With the features of `make test-rust`: otherwise 58 crates would be compiled a second time.
+# With most features of `make test-rust`, so that most crates are compiled once. Not with tokio/signal, whose sockets
+# a daemon that closes all files would miss.
 $(BIN)/.extension: $(BIN)/.maturin $(SOURCES)
 	@echo "Compiling boardlot: the first time some 250 crates, two minutes on two cores. Cargo shows each of them."
 	env -u MAKEFLAGS -u MFLAGS PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
-		$(BIN)/maturin develop --locked --extras cli --features tokio/test-util,tokio/signal
+		$(BIN)/maturin develop --locked --extras cli --features tokio/test-util
 	touch $@
 
 $(BIN)/.tools: $(BIN)/.maturin requirements/dev.txt

@@ -152,7 +152,7 @@ def test_a_client_that_is_given_says_that_its_port_is_taken(server):
         flow = begin(server, store, redirect_port=port)
         client_id = finish_for_real(server, flow, waiting(flow)).client_id
         with socket.create_server(("127.0.0.1", port)):
-            with pytest.raises(bl.ConfigError, match=f"port {port} .* is already in use; try"):
+            with pytest.raises(bl.ConfigError, match=rf"port {port}.* is already in use; try"):
                 begin(server, store, client_id=client_id)
             # Without a client_id, another client is registered.
             assert listener_address(begin(server, store))[0] != port

@@ -135,7 +135,7 @@ def test_a_checkpoint_of_another_account_names_both(sandbox_of_fills):
             client.fills_history("5001", "US", resume=pager.checkpoint())
         said = str(caught.value)
         assert (
-            "another call (fills_history of acc_id 281756, trd_market HK); this one is of" in said
+            "another call (fills_history of acc_id 281756, trd_market HK); this call is of" in said
         )
         assert "of acc_id 5001, trd_market US: pass the same arguments" in said
         with pytest.raises(bl.ConfigError, match=r"another call \(fills_history\); pass the same"):

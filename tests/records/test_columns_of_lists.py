@@ -165,7 +165,9 @@ def test_a_time_that_is_finer_than_its_field_is_not_cut_off():
     body = json.dumps({"code": 0, "data": fill[:1]}).encode()
     records = result_of_body(body, lambda client: client.call(endpoint))
     records.append(fill[1])
-    with pytest.raises(bl.ConfigError, match="row 1 of 'create_time' is a datetime that is finer"):
+    with pytest.raises(
+        bl.ConfigError, match="row 1 of 'create_time' is a datetime that is more precise"
+    ):
         records.to_arrow()
     del records[0]
     assert records.to_arrow().schema.field("create_time").type == UTC_MICROS
