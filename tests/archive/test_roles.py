@@ -86,7 +86,7 @@ def test_a_role_that_may_only_read_reads(filled, roles, connection, client):
     assert "permissions of the database user" in caught.value.hint
 
 
-def test_a_role_that_may_make_no_schema_is_told_so(address, roles, book, client):
+def test_a_role_that_may_make_no_schema_gets_an_error_that_says_so(address, roles, book, client):
     roles("newcomer")
     book.put_fills(3)
     with (
