@@ -12,13 +12,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 120
-CORE = (
-    "boardlot",
-    "boardlot-client",
-    "boardlot-service",
-    "boardlot-sandbox",
-    "boardlot-generate",
-)
 
 
 @functools.cache
@@ -29,9 +22,9 @@ def program():
         return given
     if shutil.which("cargo") is None:
         pytest.skip("needs cargo, which compiles boardlot-sandbox")
-    # As `make test-rust` compiles it, for the test of the crate that runs it.
-    command = ["cargo", "test", "--no-run", "--locked", *(f"--package={name}" for name in CORE)]
-    command += ["--message-format", "json-render-diagnostics"]
+    # As it is compiled for the crate's own test, which runs it.
+    options = "ARGS=--no-run --message-format json-render-diagnostics"
+    command = ["make", "--silent", "--no-print-directory", "test-rust", options]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     for message in map(json.loads, done.stdout.splitlines()):

@@ -48,8 +48,8 @@ class RequestsAuth(AuthBase):
         sent = response.request.headers.get("Authorization")
         if response.status_code != 401 or not isinstance(sent, HiddenHeader):
             return response
-        # As `requests.auth.HTTPDigestAuth`: the connection is free for what comes next, which may
-        # be an error.
+        # As `requests.auth.HTTPDigestAuth`: the connection returns to its pool, even if the renewal
+        # of the token raises.
         _ = response.content
         response.close()
         header = self.authorizer.token(response.request.url, sent)

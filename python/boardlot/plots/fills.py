@@ -182,7 +182,7 @@ def _draw(draw: Any, points: Sequence[FillPoint], **look: Any) -> None:
     draw([point.time for point in points], [point.price for point in points], **look)
 
 
-def _by_code(points: list[FillPoint]) -> list[tuple[str, list[FillPoint]]]:
+def by_code(points: list[FillPoint]) -> list[tuple[str, list[FillPoint]]]:
     """The fills of each code in order of time, the code of the largest turnover first."""
     codes: dict[str, list[FillPoint]] = {}
     for point in points:
@@ -198,7 +198,7 @@ def _by_code(points: list[FillPoint]) -> list[tuple[str, list[FillPoint]]]:
 
 def _lines(ax: Axes, points: list[FillPoint]) -> Iterator[tuple[list[FillPoint], str, str]]:
     """The fills of each code, with the colour and the dashes of its line."""
-    codes = _by_code(points)
+    codes = by_code(points)
     # Those of the sides' markers would mislead.
     colours = [colour for colour in style.palette(ax) if colour not in (style.BLUE, style.ORANGE)]
     for index, (_, own) in enumerate(codes):

@@ -22,7 +22,7 @@ from boardlot._calls import explained
 from boardlot.errors import ConfigError
 from boardlot.plots import style
 from boardlot.plots.dividends import dividends_title, payments
-from boardlot.plots.fills import SIDES, FillPoint, fill_points, fills_title
+from boardlot.plots.fills import SIDES, FillPoint, by_code, fill_points, fills_title
 from boardlot.plots.ipos import DAY, MARKERS, SUBSCRIPTION, drawn_lines
 from boardlot.plots.positions import NAMES, axis_title, position_bars
 
@@ -121,20 +121,15 @@ def _with_room_for_labels(times: Sequence[float]) -> float:
 
 def _labelled(points: Sequence[FillPoint], log: bool) -> set[FillPoint]:
     """The last fill of each code, but for those whose labels would cover one of more turnover."""
-    turnover: dict[str, float] = defaultdict(float)
-    last: dict[str, FillPoint] = {}
-    prices: dict[str, list[float]] = {}
-    for point in points:
-        if log and point.price <= 0:
-            continue  # It has no place in the panel.
-        turnover[point.code] += point.turnover
-        prices.setdefault(point.market, []).append(point.price)
-        if point.code not in last or point.time >= last[point.code].time:
-            last[point.code] = point
+    # On a logarithmic axis, others have no place.
+    drawn = [point for point in points if point.price > 0 or not log]
+    prices: dict[str, list[float]] = defaultdict(list)
+    for point in drawn:
+        prices[point.market].append(point.price)
     scale = math.log if log else float
     found: set[FillPoint] = set()
-    for code in sorted(turnover, key=turnover.__getitem__, reverse=True):
-        end = last[code]
+    for _, own in by_code(drawn):
+        end = own[-1]
         low, high = min(prices[end.market]), max(prices[end.market])
         label_height = (scale(high) - scale(low)) * LABEL_HEIGHT / HEIGHT
         others = [other for other in found if other.market == end.market]
