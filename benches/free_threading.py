@@ -43,7 +43,7 @@ def decode(readers: list[Reader], body: bytes) -> float:
     def work(reader: Reader) -> None:
         start.wait()
         for _ in range(PAGES):
-            reader(body).to_dicts()
+            reader(body)
 
     threads = [threading.Thread(target=work, args=(reader,)) for reader in readers]
     for thread in threads:

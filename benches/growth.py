@@ -181,7 +181,7 @@ def tasks(size: int, seconds: float, base: str, key_id: str, key_file: str):
         async with bl.AsyncClient(base, auth=auth, max_connections=256) as client:
 
             async def orders() -> list[dict]:
-                return (await client.sim_orders("1")).to_dicts()
+                return await client.sim_orders("1")
 
             return Done(await side_by_side(orders, size, seconds))
 
@@ -294,7 +294,7 @@ def pages(size: int, seconds: float, **line: str):
         end = time.perf_counter() + seconds
         done = 0
         while time.perf_counter() < end:
-            done += len(client.plate_stocks(f"HK.BK{size}").all().to_dicts())
+            done += len(client.plate_stocks(f"HK.BK{size}").all())
         return Done(done)
 
     work()
@@ -308,7 +308,7 @@ def threads(size: int, **line: str):
     def orders() -> None:
         start.wait()
         for _ in range(20):
-            client.sim_orders("1").to_dicts()
+            client.sim_orders("1")
 
     def work() -> Done:
         running = [threading.Thread(target=orders) for _ in range(size)]

@@ -1,6 +1,6 @@
 """Pages into boardlot without HTTP, by two functions of the core that exist for measuring.
 
-- `_core._response_parser(name, arguments)(body) -> Records`: what the method of that name makes of
+- `_core._response_parser(name, arguments)(body) -> Rows`: what the method of that name makes of
   one response; as a client does, it keeps what builds the records from one response to the next.
   `arguments` is the list of pairs that `ClientBase._call` takes.
 - `_core._pages_of_bodies(name, arguments, bodies, copied=False) -> Pages`: what a pager of these
@@ -30,7 +30,10 @@ def _hook(name: str) -> Any:
 
 
 def reader_of(name: str, arguments: list[tuple[str, Any]]) -> Callable[[bytes], Any]:
-    return _hook("_response_parser")(name, arguments)
+    from boardlot.records import records_of
+
+    parse = _hook("_response_parser")(name, arguments)
+    return lambda body: records_of(parse(body))
 
 
 def pager_of(bodies: Sequence[bytes], copied: bool = False) -> Any:

@@ -42,7 +42,7 @@ def rows(settings: Settings) -> list[Row]:
     return [
         Row(
             "A rate limit that is never reached",
-            "one signed request after another, rows not yet read; alone: the difference of a round",
+            "one signed request after another, to dicts; alone: the difference of a round",
             "µs",
             taken,
             [

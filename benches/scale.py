@@ -171,7 +171,7 @@ def service(accounts: int, fills: int) -> Iterator[tuple[bl.Sandbox, dict[str, A
             times = {"start": (end - timedelta(days=90)).isoformat(), "end": end.isoformat()}
             asked = {"trd_market": "HK", **times}
             one = client.fills_history(sandbox.accounts["trade"][0], **asked, windows=8)
-            rows = one.all().to_dicts()
+            rows = one.all()
         names = [f"9{number:05}" for number in range(accounts)]
         for name in names:
             sandbox.put("fills_history", rows, account=name)

@@ -50,7 +50,7 @@ def first_request(settings: Settings) -> Row:
         client = f"bl.Client({base!r}, auth=bl.ApiKey({key_id!r}, Path({key.name!r})))"
         get = f"peers.Requests(Signer({key_id!r}, open({key.name!r}).read())).get"
         contenders = {
-            "boardlot": f"{ours}; {client}.sim_orders('1').to_dicts()",
+            "boardlot": f"{ours}; {client}.sim_orders('1')",
             "requests": f"{theirs}; wire.dicts({get}({orders_of(base)!r}))",
         }
         rounds = int(settings.pick(31, 15))

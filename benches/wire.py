@@ -49,7 +49,6 @@ THREADED = {
     "urllib3": peers.Urllib3,
     **NATIVE,
 }
-LAZY = "boardlot, rows not yet read"
 
 
 @contextmanager
@@ -120,8 +119,7 @@ def one_after_another(settings: Settings, base: str, key_id: str, pem: str) -> R
     with ExitStack() as stack:
         client = stack.enter_context(bl.Client(base, auth=bl.ApiKey(key_id, pem)))
         contenders: dict[str, Callable[[], int]] = {
-            "boardlot": timed(lambda: client.sim_orders("1").to_dicts(), seconds),
-            LAZY: timed(lambda: client.sim_orders("1"), seconds),
+            "boardlot": timed(lambda: client.sim_orders("1"), seconds),
         }
         for name, peer in {**THREADED, "http.client": peers.HttpClient}.items():
             get = stack.enter_context(peer(Signer(key_id, pem))).get
@@ -136,7 +134,6 @@ def one_after_another(settings: Settings, base: str, key_id: str, pem: str) -> R
             kept("boardlot", "requests", 3.63),
             kept("boardlot", tuple(NATIVE), 1.30),
             kept("boardlot", tuple(NATIVE), 1.44, "cpu"),
-            kept(LAZY, tuple(NATIVE), 1.59),
         ],
     )
 
@@ -167,8 +164,7 @@ def threads(settings: Settings, base: str, key_id: str, pem: str) -> Row:
         pool = stack.enter_context(ThreadPoolExecutor(SIDE_BY_SIDE))
         client = stack.enter_context(bl.Client(base, auth=bl.ApiKey(key_id, pem)))
         contenders = {
-            "boardlot": pooled(lambda: client.sim_orders("1").to_dicts()),
-            LAZY: pooled(lambda: client.sim_orders("1")),
+            "boardlot": pooled(lambda: client.sim_orders("1")),
         }
         for name, peer in THREADED.items():
             get = stack.enter_context(peer(Signer(key_id, pem))).get
@@ -183,7 +179,6 @@ def threads(settings: Settings, base: str, key_id: str, pem: str) -> Row:
             kept("boardlot", "requests", 9.43),
             kept("boardlot", tuple(NATIVE), 1.95),
             kept("boardlot", tuple(NATIVE), 1.81, "cpu"),
-            kept(LAZY, tuple(NATIVE), 3.64),
         ],
     )
 
@@ -210,10 +205,9 @@ def tasks(settings: Settings, base: str, key_id: str, pem: str) -> Row:
         loops = {"": asyncio.new_event_loop(), ", uvloop": uvloop.new_event_loop()}
         for loop in loops.values():
             stack.callback(loop.close)
-        for lazy, ours in ((False, "boardlot"), (True, LAZY)):
-            for suffix, loop in loops.items():
-                client = opened(bl.AsyncClient(base, auth=bl.ApiKey(key_id, pem)), loop)
-                add(f"{ours}{suffix}", loop, orders_work(client, lazy=lazy))
+        for suffix, loop in loops.items():
+            client = opened(bl.AsyncClient(base, auth=bl.ApiKey(key_id, pem)), loop)
+            add(f"boardlot{suffix}", loop, lambda client=client: client.sim_orders("1"))
         for name, peer in ASYNC.items():
             loop = loops[", uvloop" if name.endswith("uvloop") else ""]
             get = opened(peer(Signer(key_id, pem)), loop).get
@@ -228,22 +222,12 @@ def tasks(settings: Settings, base: str, key_id: str, pem: str) -> Row:
             kept("boardlot", ("aiohttp", "aiohttp, uvloop"), 3.13),
             kept("boardlot", NATIVE_ASYNC, 1.73),
             kept("boardlot", NATIVE_ASYNC, 1.74, "cpu"),
-            kept(LAZY, ("aiohttp", "aiohttp, uvloop"), 4.23),
-            kept(LAZY, NATIVE_ASYNC, 2.38),
         ],
     )
 
 
 async def decoded(body) -> list[dict]:
     return dicts(await body)
-
-
-def orders_work(client, *, lazy: bool) -> Callable:
-    async def orders():
-        records = await client.sim_orders("1")
-        return records if lazy else records.to_dicts()
-
-    return orders
 
 
 async def side_by_side(work: Callable, count: int, seconds: float) -> int:

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 
 import boardlot as bl
 from boardlot._core import _response_parser
+from boardlot.records import records_of
 
-FILLS = 2_000
-ROUNDS = 20
 NAMES = ["TENCENT", "港交所", 'A "quoted" name', "a\\b", "𝄞", ""]
 
 
@@ -64,24 +63,24 @@ def pages(ascii_only: bool) -> list[bytes]:
     ]
 
 
-def read_rows() -> None:
+def read_rows(rounds: int) -> None:
     read = _response_parser("plate_stocks", [("plate_code", "HK.BK1001")])
     for body in pages(ascii_only=False) + pages(ascii_only=True):
-        for _ in range(ROUNDS):
-            rows = read(body)
-            rows.to_dicts()
-            for row in rows:
+        for _ in range(rounds):
+            records = records_of(read(body))
+            for row in records:
                 row["code"], row.get("lot_size")
-            rows.select("code", "stock_name").to_dicts()
-            rows.to_json()
-            read_arrow(read(body))
+            records.to_dicts(typed=True)
+            records.select("code", "stock_name")
+            read_arrow(records)
+            read(body).json()
 
 
-def read_fills(client: bl.Client, account: str) -> None:
+def read_fills(client: bl.Client, account: str, rounds: int) -> None:
     def fills() -> Any:
         return client.fills_history(account, "HK", start="2024-01-01T00:00:00Z")
 
-    for _ in range(ROUNDS // 4):
+    for _ in range(rounds // 4 + 1):
         for fill in fills():
             fill["code"], fill["qty"]
         list(fills().as_type(Fill))
@@ -94,7 +93,7 @@ def read_fills(client: bl.Client, account: str) -> None:
     ):
         for _ in range(3):
             archive.update(client, fills=[(account, "HK")], ipos=["hk"], dividends=["HK.00700"])
-            archive.fills(account, "HK").to_dicts()
+            archive.fills(account, "HK").all()
 
 
 def fail(client: bl.Client) -> None:
@@ -107,11 +106,11 @@ def fail(client: bl.Client) -> None:
                 str(error), repr(error)
 
 
-async def read_async(base_url: str, auth: Any, account: str) -> None:
+async def read_async(base_url: str, auth: Any, account: str, requests: int) -> None:
     async with bl.AsyncClient(base_url, auth=auth) as client:
         async for fill in client.fills_history(account, "HK"):
             fill["code"]
-        await asyncio.gather(*(client.dividends("HK.00700") for _ in range(200)))
+        await asyncio.gather(*(client.dividends("HK.00700") for _ in range(requests)))
 
 
 def forget_compilation() -> None:
@@ -125,23 +124,23 @@ def forget_compilation() -> None:
             counted.unlink()
 
 
-def main() -> None:
-    forget_compilation()
-    logging.basicConfig(level=logging.ERROR)
-    read_rows()
-    with bl.Sandbox(seed=1, fills=FILLS) as sandbox:
+def train(rounds: int = 20, requests: int = 200, fills: int = 2_000) -> None:
+    read_rows(rounds)
+    with bl.Sandbox(seed=1, fills=fills) as sandbox:
         account = sandbox.accounts["trade"][0]
         for algorithm in ("Ed25519", "RSA-SHA256"):
             auth = sandbox.api_key(algorithm)
             with bl.Client(sandbox.base_url, auth=auth) as client:
-                for _ in range(200):
+                for _ in range(requests):
                     client.server_time()
                     client.dividends("HK.00700")
                 if algorithm == "Ed25519":
-                    read_fills(client, account)
+                    read_fills(client, account, rounds)
                 fail(client)
-            asyncio.run(read_async(sandbox.base_url, auth, account))
+            asyncio.run(read_async(sandbox.base_url, auth, account, requests))
 
 
 if __name__ == "__main__":
-    main()
+    forget_compilation()
+    logging.basicConfig(level=logging.ERROR)
+    train()

@@ -797,7 +797,8 @@ class Client(_core.ClientBase):
         """A pager over the rows of one method for many keys, in the order of the keys.
 
         For millions of rows: its frames are made of the pages without a dict, and an iteration has a
-        page of each of `concurrency` keys in memory, which are read side by side.
+        page of each of `concurrency` keys in memory, which are read side by side. `all` and frames read the
+        time range of each key in windows, unless errors are collected.
 
         `method` is the name of a method that returns pages, such as `"fills_history"`, or an
         `Endpoint` with `paging`. `keys` are the values of its only required argument; pass the others
@@ -1587,7 +1588,8 @@ class AsyncClient(_core.ClientBase):
         """A pager over the rows of one method for many keys, in the order of the keys.
 
         For millions of rows: its frames are made of the pages without a dict, and an iteration has a
-        page of each of `concurrency` keys in memory, which are read side by side.
+        page of each of `concurrency` keys in memory, which are read side by side. `all` and frames read the
+        time range of each key in windows, unless errors are collected.
 
         `method` is the name of a method that returns pages, such as `"fills_history"`, or an
         `Endpoint` with `paging`. `keys` are the values of its only required argument; pass the others

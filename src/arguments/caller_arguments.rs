@@ -100,6 +100,12 @@ fn checked(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
             false => refuse(&shown(value)?, "a finite number"),
         };
     }
+    if value.hasattr("total_seconds")? {
+        // A length of time: of `datetime`, pandas or pendulum.
+        let expected =
+            "a time: for the last 30 days, datetime.now(timezone.utc) - timedelta(days=30)";
+        return Err(wrong_value(name, value, expected));
+    }
     Err(wrong_value(name, value, EXPECTED))
 }
 

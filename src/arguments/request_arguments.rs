@@ -100,7 +100,9 @@ fn json_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         return value.invoke_method("item", ());
     }
     plain_number(value)?.ok_or_else(|| {
-        PyTypeError::new_err(format!("Object of type {class} is not JSON serializable"))
+        PyTypeError::new_err(format!(
+            "Object of type {class} is not JSON serializable; write the value as the service sends it, often as text"
+        ))
     })
 }
 

@@ -120,6 +120,11 @@ impl<'py> ManyKeys<'_, 'py> {
             )),
             false => keys,
         };
+        if self.keys.hasattr("columns")? {
+            // Iterated, a frame is the names of its columns.
+            let expected = "a list of keys, such as the column frame[\"symbol\"]";
+            return Err(wrong_type("keys", self.keys, expected));
+        }
         let keys = keys?;
         let mut keys: Vec<_> =
             reading(py, || keys.map(|key| argument("keys", &key?)).collect::<PyResult<_>>())?;

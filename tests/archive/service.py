@@ -55,6 +55,8 @@ class Book:
         self.totals = {}
         self.failures = {}
         self.page = 50
+        # Called with a request before its response, and with the number of a page of fills.
+        self.before = None
         self.before_page = None
         self._lock = threading.Lock()
 
@@ -77,6 +79,8 @@ class Book:
 
     def __call__(self, received):
         path = received.path
+        if self.before is not None:
+            self.before(received)
         with self._lock:
             if self.failures.get(path):
                 given = self.failures[path].pop(0)

@@ -85,6 +85,8 @@ def test_a_backup_is_never_written_over(kept, backup, tmp_path, capfd):
     for path in (backup, tmp_path / "link", kept._database.path):
         with pytest.raises(bl.ConfigError, match="already exists"):
             kept.backup(path)
+    with pytest.raises(bl.ConfigError, match=r"a folder; expected .*, such as '.*backup\.db'"):
+        kept.backup(tmp_path)
     assert main(["archive", "backup", str(kept._database.path), str(backup)]) == 2
     assert "already exists" in capfd.readouterr().err
     assert backup.read_text() == "precious"

@@ -20,6 +20,11 @@ def update(archive, client):
     return query(archive)
 
 
+def update_lists(archive, client):
+    archive.update(client, fills=[HK, ("281757", "HK")], dividends=["HK.00700"], ipos=["hk"])
+    return query(archive)
+
+
 def follow(archive, client):
     return followed(archive, client, 3, every=3600.0, name=f"follower {next(NUMBERS)}")
 
@@ -75,7 +80,7 @@ def test_a_follower_that_is_interrupted_while_it_closes_leaves_its_name(tried, f
 
 @pytest.mark.parametrize("tried", [6, pytest.param(100_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("stored", ["file", "memory"])
-@pytest.mark.parametrize("operation", [update, follow, query])
+@pytest.mark.parametrize("operation", [update, update_lists, follow, query])
 def test_ctrl_c_at_any_moment_arrives_and_harms_nothing(
     operation, stored, tried, book, client, tmp_path
 ):

@@ -129,6 +129,14 @@ COMMAND = """
 """
 
 
+def test_a_result_is_shown_as_a_table(kept):
+    result = kept.sql("select 1 as one, 'a' as letter union all select 2, 'b'")
+    heading, _, first, second, _ = (line.split() for line in repr(result).splitlines())
+    assert (heading, first, second) == (["one", "letter"], ["1", "a"], ["2", "b"])
+    assert "<table" in result._repr_html_()
+    assert repr(kept.sql("select 1 as one where 1 = 0")).startswith("one\n")
+
+
 def test_ctrl_c_ends_a_query(file):
     with bl.Archive(file) as archive:
         ends_at_once(lambda: archive.sql(ENDLESS))

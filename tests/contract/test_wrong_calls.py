@@ -2,7 +2,8 @@
 
 import asyncio
 import warnings
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
 from itertools import islice
 
 import boardlot as bl
@@ -68,6 +69,22 @@ def archive(tmp_path):
         (lambda client: client.dividends("HK.00700", limit=5), "`[:5]` are its first rows"),
         (lambda async_client: async_client.dividends(code="HK.00700"), "did you mean 'symbol'?"),
         (lambda client: client.request("POST", "/", json={}), "did you mean 'body'?"),
+        (
+            lambda client: client.fills_history("1", "HK", start=timedelta(days=-30)),
+            "for the last 30 days, datetime.now(timezone.utc) - timedelta(days=30)",
+        ),
+        (
+            lambda records, client: client.fetch_many("dividends", records.to_pandas()),
+            'such as the column frame["symbol"]',
+        ),
+        (
+            lambda client: client.fetch_many("fills_history", ["1"]),
+            "pass trd_market= by name, the same for all keys",
+        ),
+        (
+            lambda sandbox: sandbox.put("dividends", [{"payout_ratio": Decimal("1.5")}]),
+            "write the value as the service sends it, often as text",
+        ),
         (
             lambda client: client.fetch_many("dividends", ["HK.00700"], workers=4),
             "did you mean 'concurrency'?",
@@ -150,6 +167,20 @@ def test_a_wrong_call_leads_to_the_right_one(call, said, request):
         result = called(call, request)
         asyncio.run(result)  # Of an async method.
     assert said in str(caught.value) and "secret" not in str(caught.value)
+
+
+def test_a_symbol_in_place_of_a_market_is_recognized(client):
+    with pytest.raises(bl.ApiError) as caught:
+        client.fills_history("281756", "HK.00700").all()
+    assert "Did you mean 'HK'?" in caught.value.hint
+
+
+def test_a_client_of_a_closed_sandbox_says_what_may_be_missing():
+    with bl.Sandbox() as sandbox:
+        client = sandbox.client(max_retries=0)
+    with pytest.raises(bl.TransportError) as caught:
+        client.server_time()
+    assert "a sandbox that was closed does not listen either" in caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,13 @@ def test_security_43_swapped_callbacks_of_two_users_are_both_rejected(server, ap
         assert fetch(app, back[user], own, user).user == user
 
 
+def test_a_state_and_a_verifier_that_are_swapped_are_recognized(server, app, begun):
+    swapped = {"state": begun.code_verifier, "code_verifier": begun.state}
+    with pytest.raises(bl.OAuthError, match="state and code_verifier are swapped"):
+        fetch(app, consent(server, begun.url), begun, **swapped)
+    assert fetch(app, consent(server, begun.url), begun, "alice").user == "alice"
+
+
 @pytest.mark.parametrize("verifier", ["short", "x" * 129, "ü" * 43])
 def test_a_code_verifier_outside_its_grammar_is_not_sent(server, app, begun, verifier):
     with pytest.raises(bl.ConfigError, match="code_verifier") as caught:

@@ -114,7 +114,8 @@ const COMMON: &[Common] = &[
         returns: Returns::Pager("typing.Any"),
         doc: "A pager over the rows of one method for many keys, in the order of the keys.\n\n\
               For millions of rows: its frames are made of the pages without a dict, and an iteration has a\n\
-              page of each of `concurrency` keys in memory, which are read side by side.\n\n\
+              page of each of `concurrency` keys in memory, which are read side by side. `all` and frames read the\n\
+              time range of each key in windows, unless errors are collected.\n\n\
               `method` is the name of a method that returns pages, such as `\"fills_history\"`, or an\n\
               `Endpoint` with `paging`. `keys` are the values of its only required argument; pass the others\n\
               by name, and optional ones too. The first column is the key, as for `fetch_many`. There is one\n\

@@ -61,7 +61,8 @@ EXAMPLES = {"ipos": "hk", "dividends": "HK.00700", "futures": "HK.HSImain", "pla
 
 def series_of(given: Iterable[Any], refused: Refused) -> list[Series]:
     """The series that a caller passed; each once."""
-    if is_pair(given) and not any(isinstance(one, (list, tuple, Series)) for one in given):
+    # Not by `any`: an interrupt while its generator is freed would be lost.
+    if is_pair(given) and not [one for one in given if isinstance(one, (list, tuple, Series))]:
         raise ConfigError(
             f"fills is {given!r}, one account and market; expected a list of such pairs: "
             f"[{given!r}]"

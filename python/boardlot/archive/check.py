@@ -50,7 +50,8 @@ def check(database: Database, unread: int) -> list[Finding]:
 
 
 def _gaps(database: Database, now: int) -> Iterator[Finding]:
-    for account, market in database.read("select account, market from series order by id"):
+    query = "select account, market from series order by account, market"
+    for account, market in database.read(query):
         series = Series(account, market)
         for start, end in gaps(FillStore(database, series).state(), now):
             yield Finding(
@@ -111,11 +112,11 @@ def _restated(database: Database) -> Iterator[Finding]:
 def _unread(database: Database, before: int) -> Iterator[Finding]:
     rows: list[Any] = database.read(
         "select 'fills', account || ' ' || market, read_at from series "
-        "where read_at is null or read_at < ? order by id",
+        "where read_at is null or read_at < ? order by account, market",
         (before,),
     )
     rows += database.read(
-        "select list, key, read_at from lists where read_at < ? order by id", (before,)
+        "select list, key, read_at from lists where read_at < ? order by list, key", (before,)
     )
     for name, key, read_at in rows:
         when = "it was never read completely" if read_at is None else f"read {shown_time(read_at)}"
@@ -129,7 +130,7 @@ def _in_the_future(database: Database, latest: int) -> Iterator[Finding]:
         "join snapshots s on s.list = l.id where s.seen_at > ? or s.seen_at > l.read_at "
         "union all select id, list, key, read_at from lists where read_at > ? "
         "union all select id, 'fills', account || ' ' || market, read_at from series "
-        "where read_at > ?) found group by id, list, key order by id, list",
+        "where read_at > ?) found group by id, list, key order by list, key",
         (latest, latest, latest),
     )
     for name, key, at in rows:

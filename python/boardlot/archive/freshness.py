@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -35,10 +36,11 @@ class Fetch:
 
 
 class ServiceClock:
-    """The service's time during one update, requested at most once."""
+    """The service's time during one update, requested at most once, by whichever list is first."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
+        self._guard = threading.Lock()
         self._reading: int | None = None
         self._read_at = 0.0
         self._error: BoardlotError | None = None
@@ -50,16 +52,17 @@ class ServiceClock:
         Raises:
             BoardlotError: The service did not tell it.
         """
-        if self._error is not None:
-            raise self._error
-        if self._reading is None:
-            try:
-                self._reading = self._client._service_now()
-            except BoardlotError as error:
-                self._error = error
-                raise
-            self._read_at = time.monotonic()
-        return self._reading
+        with self._guard:
+            if self._error is not None:
+                raise self._error
+            if self._reading is None:
+                try:
+                    self._reading = self._client._service_now()
+                except BoardlotError as error:
+                    self._error = error
+                    raise
+                self._read_at = time.monotonic()
+            return self._reading
 
     def now(self) -> int:
         """The service's time now.

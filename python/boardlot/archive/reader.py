@@ -196,12 +196,12 @@ class Reader:
             "select 'fills', s.account || ' ' || s.market, (select count(*) from fill_versions f "
             "where f.series = s.id and f.run <= s.published "
             "and (f.replaced is null or f.replaced > s.published)), s.read_at, s.position "
-            "from series s order by s.id"
+            "from series s order by s.account, s.market"
         )
         rows += self._database.read(
             "select l.list, l.key, (select count(*) from snapshot_records r "
             "where r.list = l.id and r.snapshot = l.snapshot), l.read_at, null "
-            "from lists l where l.read_at is not null order by l.id"
+            "from lists l where l.read_at is not null order by l.list, l.key"
         )
         return [
             {
@@ -220,7 +220,7 @@ class Reader:
             (series, name)
             for series, name in self._database.read(
                 "select s.account || ' ' || s.market, w.name from followers w "
-                "join series s on s.id = w.series order by s.id, w.name"
+                "join series s on s.id = w.series order by s.account, s.market, w.name"
             )
         ]
 

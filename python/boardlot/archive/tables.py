@@ -15,6 +15,7 @@ from boardlot import _core
 from boardlot._calls import explained
 from boardlot._core import Endpoint
 from boardlot._support.crash_safe import replacing
+from boardlot._support.tables import html, text
 from boardlot._support.third_party import pandas, polars, pyarrow
 from boardlot.archive import observations
 from boardlot.archive.arguments import path_of
@@ -66,7 +67,10 @@ class QueryResult:
         return iter(self._rows)
 
     def __repr__(self) -> str:
-        return f"<QueryResult of {len(self._rows):,} rows: {', '.join(self.columns)}>"
+        return text(self.to_dicts(), columns=self.columns)
+
+    def _repr_html_(self) -> str:
+        return html(self.to_dicts(), columns=self.columns)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dicts by the names of the columns. Raises nothing."""
@@ -221,7 +225,7 @@ def _with_keys(pa: Any, table: Any, keys: dict[str, str]) -> Any:
 
 
 def _fills(database: Database, only: Series | None) -> Iterator[tuple[dict[str, str], Any]]:
-    stored = database.read("select account, market from series order by id")
+    stored = database.read("select account, market from series order by account, market")
     for series in [Series(*row) for row in stored] if only is None else [only]:
         with closing(FillStore(database, series).texts()) as texts:
             rows = series.rows(texts)
@@ -229,7 +233,7 @@ def _fills(database: Database, only: Series | None) -> Iterator[tuple[dict[str, 
 
 
 def _keys(database: Database, spec: ListSpec) -> list[str]:
-    rows = database.read("select key from lists where list = ? order by id", (spec.name,))
+    rows = database.read("select key from lists where list = ? order by key", (spec.name,))
     return [key for (key,) in rows]
 
 

@@ -20,6 +20,7 @@ from boardlot.archive.lists import ListSpec, Series
 from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts, Name, UpdateReport
 from boardlot.archive.views import check_name
+from boardlot.archive.waiting import side_by_side
 from boardlot.errors import (
     ApiError,
     AuthenticationError,
@@ -34,6 +35,8 @@ from boardlot.pager import Pager
 # would take longer than its request. An update that is killed reads these pages again.
 FILLS = 1_000
 SECONDS = 1.0
+# The lists that are read at a time.
+AT_ONCE = 8
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ class Update:
 def update(work: Update) -> UpdateReport:
     """Update each list."""
     report = UpdateReport({name: Counts() for name in work.refused}, dict(work.refused))
+    errors: dict[Any, BoardlotError] = {}
     clock = ServiceClock(work.client)
     for series in work.fills:
         check_service(work.database, series.place, f"fills {series}", work.client)
@@ -74,21 +78,25 @@ def update(work: Update) -> UpdateReport:
         check_service(work.database, spec.place(key), f"{spec.name} {key}", work.client)
 
     def read(name: Any, read_list: Callable[[Counts], bool]) -> None:
-        counts = Counts()
         try:
-            if not read_list(counts):
+            if not read_list(report.lists[name]):
                 report.fresh.add(name)
         except (ConfigError, StoreError):
             raise
         except BoardlotError as error:
-            report.errors[name] = error
-        report.lists[name] = counts
+            errors[name] = error
 
-    for series in work.fills:
-        reader = FillReader(work, series, clock)
-        read(("fills", (series.account, series.market)), reader.update)
-    for spec, key in work.lists:
-        read((spec.name, key), partial(read_list, work, spec, key, clock))
+    reads: list[tuple[Any, Callable[[Counts], bool]]] = [
+        (("fills", (series.account, series.market)), FillReader(work, series, clock).update)
+        for series in work.fills
+    ]
+    reads += [
+        ((spec.name, key), partial(read_list, work, spec, key, clock)) for spec, key in work.lists
+    ]
+    # In this order, whichever is read first.
+    report.lists.update((name, Counts()) for name, _ in reads)
+    side_by_side([partial(read, *one) for one in reads], AT_ONCE)
+    report.errors.update((name, errors[name]) for name, _ in reads if name in errors)
     return report
 
 
@@ -241,7 +249,7 @@ class FillReader:
         times = {"start": time_of(start), "end": time_of(end)}
         arguments = [*self.series.arguments, *times.items()]
         pager: Pager[Any] = Pager(
-            self.work.client._pages("fills_history", arguments, None, position)
+            self.work.client._pages("fills_history", arguments, "auto", position)
         )
         if position is None:
             store.begin(start, end)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
+from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -120,6 +122,82 @@ def _observed(done: asyncio.Future[Any]) -> None:
     """Python warns of an exception that nobody has looked at."""
     if not done.cancelled():
         done.exception()
+
+
+def side_by_side(works: Sequence[Callable[[], object]], most: int) -> None:
+    """Run works that block: `most` at a time, on the caller's thread and on others.
+
+    If one of them raises, or the caller is interrupted, the others end, and release what they have
+    locked, before this ends. Where no thread can be started, the caller's runs them all.
+    """
+    left, errors, ended = deque(works), list[BaseException](), threading.Event()
+    outer = _CHECK.get()
+
+    def check() -> None:
+        if ended.is_set():
+            raise Cancelled
+        if outer is not None:
+            outer()
+
+    def run() -> None:
+        while left:
+            check()
+            # Another thread may have taken the last one.
+            with suppress(IndexError):
+                left.popleft()()
+
+    def run_checked() -> None:
+        _CHECK.set(check)
+        _core._polled(run, check)
+
+    def help_out() -> None:
+        try:
+            run_checked()
+        except BaseException as error:
+            if not ended.is_set():
+                errors.append(error)
+                ended.set()
+
+    threads = [
+        threading.Thread(target=copy_context().run, args=(help_out,))
+        for _ in range(min(most, len(left)) - 1)
+    ]
+    try:
+        for thread in threads:
+            if not _started(thread):
+                break
+        # In a context of its own, which an interrupt cannot leave with this check.
+        copy_context().run(run_checked)
+        for thread in threads:
+            while thread.is_alive():
+                check()
+                thread.join(STEP)
+    except Cancelled:
+        if not errors:
+            raise
+    finally:
+        try:
+            ended.set()
+        finally:
+            # Does nothing, unless an interrupt ended the first.
+            ended.set()
+        for thread in threads:
+            if thread.is_alive():
+                thread.join()
+    if errors:
+        raise errors[0]
+
+
+def _started(thread: threading.Thread) -> bool:
+    """Start a thread; `False` if there are too many, or the interpreter is ending."""
+    try:
+        thread.start()
+    except RuntimeError as error:
+        # CPython makes this error also of an interrupt, after which it releases a lock twice.
+        if error.__context__ is not None:
+            raise error.__context__ from None
+        return False
+    return True
 
 
 def each(items: Generator[Any, None, None]) -> Generator[Any, None, None]:

@@ -90,7 +90,9 @@ class Command(_Accepting):
         given = error.option_name.strip("-").replace("-", "_")
         meant = nearest_name(given, words)
         if meant is None:
-            return error
+            # click suggests options that have only some letters in common.
+            alike = error.possibilities if len(error.possibilities or ()) == 1 else None
+            return click.NoSuchOption(error.option_name, possibilities=alike, ctx=error.ctx)
         text = f"No such option {error.option_name!r}. Did you mean {words[meant]!r}?"
         return click.NoSuchOption(error.option_name, text, ctx=error.ctx)
 

@@ -394,6 +394,7 @@ def _fields(
     if absent := [name for name in names if name not in row]:
         columns = " and ".join(f"{name!r}" for name in absent)
         raise ConfigError(
-            f"needs the column{'' if len(absent) == 1 else 's'} {columns}; found {', '.join(row)}"
+            f"the chart needs the column{'' if len(absent) == 1 else 's'} {columns}; the data has "
+            f"{', '.join(map(str, row))}"
         )
     return tuple(row.get(name) for name in (*names, *optional))

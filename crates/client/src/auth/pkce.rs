@@ -40,6 +40,11 @@ impl Attempt {
     pub fn has_state(&self, state: &str) -> bool {
         same(state.as_bytes(), self.state.as_bytes())
     }
+
+    /// Returns true if a text is the verifier: a caller has swapped the two. Compares in constant time.
+    pub fn has_verifier(&self, text: &str) -> bool {
+        same(text.as_bytes(), self.verifier.as_bytes())
+    }
 }
 
 boardlot_service::shown_as!(Attempt, "Attempt(...)");

@@ -206,7 +206,7 @@ fn key_parameter<'a>(endpoint: &'a Endpoint, fixed: &[(String, Argument)]) -> Re
                 .map(|parameter| format!("{}=", parameter.name))
                 .collect();
             Err(Error::config(format!(
-                "{} has {} required argument{} besides the keys; pass {} by name",
+                "{} has {} required argument{} besides the keys; pass {} by name, the same for all keys",
                 endpoint.name,
                 names.len(),
                 if names.len() == 1 { "" } else { "s" },

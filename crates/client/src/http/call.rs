@@ -263,7 +263,12 @@ fn suggestion(request: &Request) -> Option<String> {
     let in_path = request.url.path().split('/').find_map(suggest_symbol);
     in_path.or_else(|| {
         let mut values = request.url.query_pairs();
-        values.find_map(|(_, value)| suggest_symbol(&value).or_else(|| suggest_market(&value)))
+        values.find_map(|(name, value)| {
+            let market = value.split_once('.').map(|(market, _)| market);
+            let market = market.filter(|market| name == "trd_market" && MARKETS.contains(market));
+            let meant = market.map(str::to_owned);
+            meant.or_else(|| suggest_symbol(&value)).or_else(|| suggest_market(&value))
+        })
     })
 }
 

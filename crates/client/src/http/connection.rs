@@ -207,8 +207,8 @@ fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
     });
     unused.or_else(|| {
         text.contains("Connection refused").then(|| {
-            "No server is listening at this address: check the host and the port of the base URL. \
-             `boardlot doctor` checks each stage."
+            "No server is listening at this address: check the host and the port of the base URL; a sandbox \
+             that was closed does not listen either. `boardlot doctor` checks each stage."
                 .to_owned()
         })
     })

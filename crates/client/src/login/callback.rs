@@ -88,6 +88,9 @@ impl Callback {
         let Some(state) = self.only("state") else {
             return Verdict::Unrelated("the callback has no state, or several");
         };
+        if attempt.has_verifier(state) {
+            return Verdict::Unrelated("state and code_verifier are swapped");
+        }
         if !attempt.has_state(state) {
             return Verdict::Unrelated("the state of the callback is not the state of this login");
         }

@@ -41,21 +41,24 @@ pub struct Limits {
     pub pages: Option<usize>,
 }
 
-/// All records after a place within a page: the parts that are read side by side concurrently, each by a task of its
-/// own.
+/// All records of a list, or those after a record of one of its pages: the parts that are read side by side
+/// concurrently, each by a task of its own.
 pub async fn collect_all<S: Sink>(
-    page: &Arc<ListedPage>,
-    row: usize,
+    list: &Arc<List>,
+    begun: Option<(Arc<ListedPage>, usize)>,
     progress: &Arc<AtomicU64>,
     sink: impl Fn() -> S,
 ) -> Result<(Vec<S>, Place)> {
-    let list = page.list().clone();
-    let mut starts = vec![(page.index(), Start::Within(page.clone(), row))];
-    for index in page.index() + 1..list.parts.len() {
-        let is_next = index == page.index() + 1 && page.fetched().after.is_none();
-        let start = if is_next { Start::After(page.clone()) } else { Start::Beginning };
-        starts.push((index, start));
-    }
+    let first = begun.as_ref().map_or(0, |(page, _)| page.index());
+    let start = |index| match &begun {
+        Some((page, row)) if index == first => Start::Within(page.clone(), *row),
+        Some((page, _)) if index == first + 1 && page.fetched().after.is_none() => {
+            Start::After(page.clone())
+        }
+        _ => Start::Beginning,
+    };
+    let starts = (first..list.parts.len()).map(|index| (index, start(index)));
+    let starts: Vec<(usize, Start)> = starts.collect();
     let begin = |(index, start)| {
         let (list, sink, progress) = (list.clone(), sink(), progress.clone());
         let mut task = AbortOnDrop::spawn(drain(list, index, start, sink, progress).boxed());
@@ -63,8 +66,9 @@ pub async fn collect_all<S: Sink>(
     };
     let drained = stream::iter(starts.into_iter().map(begin)).buffered(list.concurrency());
     let drained: Vec<Drained<S>> = drained.try_collect().await?;
-    (page.index()..list.parts.len()).for_each(|index| list.forget_first(index));
-    let (mut sinks, mut last, mut failures) = (Vec::new(), None, page.failures().to_vec());
+    (first..list.parts.len()).for_each(|index| list.forget_first(index));
+    let failures = begun.map(|(page, _)| page.failures().to_vec()).unwrap_or_default();
+    let (mut sinks, mut last, mut failures) = (Vec::new(), None, failures);
     for drained in drained {
         sinks.push(drained.sink);
         let is_new = |failure: &Failure| failures.iter().all(|known| known.key != failure.key);
@@ -72,7 +76,7 @@ pub async fn collect_all<S: Sink>(
         failures.extend(failure);
         last = Some(drained.last);
     }
-    let end = last.map(|fetched| ListedPage::at_end(&list, fetched, failures));
+    let end = last.map(|fetched| ListedPage::at_end(list, fetched, failures));
     let row = end.as_ref().map_or(0, |page| page.len());
     Ok((sinks, Place { page: end, row }))
 }
@@ -82,13 +86,13 @@ pub async fn collect_windows<S: Sink>(
     windows: Arc<AdaptiveWindows>,
     progress: &AtomicU64,
     mut sink: S,
-) -> Result<(Vec<S>, Place)> {
+) -> Result<(S, Place)> {
     let mut place = Place::default();
     while let Some(page) = windows.clone().next().await? {
         push(&mut sink, page.rest(page.first()), progress)?;
         place = Place { row: page.len(), page: Some(page) };
     }
-    Ok((vec![sink], place))
+    Ok((sink, place))
 }
 
 /// One page after another from a place on, the first one of a list by `first`; none is requested that may be beyond the
@@ -153,6 +157,11 @@ impl Collected {
         }
     }
 
+    /// Returns true if it is the first page of a part, and no one has asked for the next one.
+    fn is_unread_beginning(&self) -> bool {
+        matches!(self, Collected::Fetched(page) if page.at.is_beginning() && page.first == 0)
+    }
+
     /// The page after it in its part.
     async fn next(&self, part: &Part) -> Result<Option<Self>> {
         if let Collected::Listed(page) = self
@@ -193,6 +202,16 @@ async fn drain<S: Sink>(
         }
     };
     let (mut page, mut row, mut known) = begun;
+    if let Some(alone) = list.alone(index).filter(|_| page.is_unread_beginning()) {
+        let pages = Ok(vec![page.fetched().clone()]);
+        let first = ListedPage::of_outcome(&alone, 0, Arc::default(), Position::default(), pages)?;
+        if let Some(windows) = AdaptiveWindows::after(&first, 0).await {
+            let (sink, end) = collect_windows(windows, &progress, sink).await?;
+            let last = end.page.unwrap_or(first).fetched().clone();
+            return Ok(Drained { sink, last, failure: None });
+        }
+        page = Collected::Listed(first);
+    }
     loop {
         // The next page is requested first, so that this one is collected while it is on its way.
         let next = async {

@@ -34,6 +34,11 @@ impl<T: Clone + Send + Sync + 'static> Link<T> {
         Link(Mutex::new(Some(Arc::new(Request { outcome, _task: None }))))
     }
 
+    /// Returns true if the request was begun.
+    pub fn is_begun(&self) -> bool {
+        self.lock().is_some()
+    }
+
     /// Waits for the request that was begun, if one was.
     pub async fn wait_if_begun(&self) -> Option<Result<T>> {
         let request = self.lock().clone()?;

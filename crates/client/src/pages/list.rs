@@ -1,6 +1,6 @@
 //! A list whose time range is fixed: its parts, which are read one after another.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 
@@ -60,6 +60,17 @@ impl List {
         let part = Some(times).filter(|times| Some(*times) != self.whole_range());
         let start = Position { range, part, ..Position::default() };
         Arc::new(List::of_windows(self.core.clone(), start))
+    }
+
+    /// The list of a part's key alone, if it can be collected in windows. Where errors are collected, it is not: a
+    /// failure has the position of one cursor.
+    pub fn alone(&self, index: usize) -> Option<Arc<Self>> {
+        let part = self.parts.get(index).filter(|part| part.start.is_beginning())?;
+        let listing = self.core.listing.of_key(part.start.window)?;
+        let (source, requests) = (self.core.source.clone(), self.core.requests.clone());
+        let core = Core { source, listing, requests, known: Mutex::default() };
+        let start = Position { range: part.start.range, ..Position::default() };
+        Some(Arc::new(List::of_windows(Arc::new(core), start)))
     }
 
     /// The whole time range.

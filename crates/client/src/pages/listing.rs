@@ -76,6 +76,16 @@ impl Listing {
         }
     }
 
+    /// The list of one of many keys, if its windows may be chosen and errors are not collected.
+    pub(super) fn of_key(&self, number: usize) -> Option<Self> {
+        let keyed = self.keys.as_ref().filter(|keys| !keys.collects_errors);
+        let KeyedCall { key, call } = keyed.and_then(|_| self.calls.get(number))?;
+        let call = call.as_ref().ok().filter(|call| call.chosen != ChosenWindows::Never)?;
+        let calls = vec![KeyedCall { key: key.clone(), call: Ok(call.clone()) }];
+        let (fields, label) = (self.fields.clone(), self.label.clone());
+        Some(Listing { calls, keys: None, fields, label })
+    }
+
     /// The fields of the times by which the records may be sorted: that of the time range, and another one.
     pub(super) fn sort_fields(&self) -> Option<(&'static str, &'static str)> {
         let range = self.valid_call()?.plan.request.time_range?;

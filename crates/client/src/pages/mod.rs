@@ -84,7 +84,7 @@ impl Pages {
             .unwrap_or_default();
         let range = start.range.or(listing.given_range());
         let known = Known { range, ..Known::default() };
-        let core = Core { source, listing, requests: 0.into(), known: Mutex::new(known) };
+        let core = Core { source, listing, requests: Arc::default(), known: Mutex::new(known) };
         Ok(Pages {
             core: Arc::new(core),
             start,
@@ -159,20 +159,26 @@ impl Pages {
         let collected = async {
             self.check_process()?;
             if let Some(windows) = self.windows_to_collect(from, limits).await? {
-                return collect_windows(windows, progress, sink()).await;
+                let collected = collect_windows(windows, progress, sink()).await;
+                return collected.map(|(sink, end)| (vec![sink], end));
             }
             if limits.items.is_some() || limits.pages.is_some() {
                 let first = async || self.next(None, false).await;
                 let collected = collect_up_to(from, first, limits, progress, sink()).await;
                 return collected.map(|(sink, end)| (vec![sink], end));
             }
-            match &from.page {
-                Some(page) => collect_all(page, from.row, progress, sink).await,
+            let (list, begun) = match &from.page {
+                Some(page) => (page.list().clone(), Some((page.clone(), from.row))),
+                // Each key begins as a list of its own would, unless a page of them was requested.
+                None if self.core.listing.keys.is_some() && !self.head.is_begun() => {
+                    (self.list().await?, None)
+                }
                 None => match self.next(None, true).await? {
-                    Some(page) => collect_all(&page, page.first(), progress, sink).await,
-                    None => Ok((Vec::new(), Place::default())),
+                    Some(page) => (page.list().clone(), Some((page.clone(), page.first()))),
+                    None => return Ok((Vec::new(), Place::default())),
                 },
-            }
+            };
+            collect_all(&list, begun, progress, sink).await
         };
         let collected = collected.await;
         collected.map_err(|error| self.located(error, from.page.as_deref(), from.row))

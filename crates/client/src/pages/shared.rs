@@ -11,7 +11,7 @@ pub struct Core {
     pub source: Arc<dyn Source>,
     pub listing: Listing,
     /// The number of pages that have been requested.
-    pub requests: AtomicU64,
+    pub requests: Arc<AtomicU64>,
     pub known: Mutex<Known>,
 }
 

@@ -26,6 +26,8 @@ const NEAR: f64 = 12.0;
 const GROWTH: f64 = 4.0;
 /// So many times as many are credible.
 const CREDIT: f64 = 5.0;
+/// So many times as many as are credible are likely: beyond, the fills at the end of a range are a burst.
+const LIKELY: f64 = 2.5;
 /// So many times as many as were read are credible after a gap.
 const GAP_CREDIT: f64 = 32.0;
 /// The most pages that are split at a time.
@@ -91,6 +93,16 @@ pub enum Decision {
     Wait,
 }
 
+impl Decision {
+    /// The windows to read instead; none if it is read in another way.
+    pub fn into_windows(self) -> Option<Vec<PlannedWindow>> {
+        match self {
+            Decision::Split(windows) => Some(windows),
+            Decision::Keep | Decision::Wait => None,
+        }
+    }
+}
+
 /// What has been read from the end of a range until the beginning of a window.
 #[derive(Debug, Clone, Copy)]
 pub struct Above {
@@ -142,6 +154,11 @@ impl PlannedWindow {
     /// Returns true if the first page is enough to decide.
     pub fn is_credible(&self, sample: &Sample) -> bool {
         sample.pages_from(self.first) <= CREDIT * NEAR
+    }
+
+    /// Returns true if the first page tells about how many pages there are, unless the list begins later than the range.
+    pub fn is_likely(&self, sample: &Sample) -> bool {
+        sample.pages_from(self.first) <= LIKELY * CREDIT * NEAR
     }
 
     /// What is to be done after the first page, with this many requests at a time.

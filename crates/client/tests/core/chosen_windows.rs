@@ -15,7 +15,7 @@ use boardlot_client::{
     api::{Argument, endpoint},
     decode::Page,
     error::{ApiFailure, Error, ErrorKind, FailureClass, Result},
-    pages::{PagedCall, Pages, Source, Windows},
+    pages::{Listing, ListingOfKeys, PagedCall, Pages, Source, Windows},
 };
 use tokio::time::Instant;
 
@@ -228,6 +228,16 @@ fn pages(service: &Arc<Service>, windows: Option<Windows>, resume: Option<&str>)
     Pages::new(service.clone(), call, resume).expect("pages")
 }
 
+/// The same list for three keys, which are read side by side.
+fn pages_of_keys(service: &Arc<Service>, collects_errors: bool) -> Pages {
+    let fills = endpoint("fills_history").expect("an endpoint");
+    let call = |key: &str| (key.into(), PagedCall::new(fills, &arguments(service.page_size), None));
+    let keys = ListingOfKeys { key_name: "key".into(), concurrency: 3, collects_errors };
+    let calls = ["one", "two", "three"].map(call).into();
+    let listing = Listing::of_keys(keys, calls, "fills_history", Arc::default());
+    Pages::new(service.clone(), listing, None).expect("pages")
+}
+
 /// What was read of a list, and what it took.
 #[derive(Debug, PartialEq)]
 struct Seen {
@@ -239,8 +249,12 @@ struct Seen {
 
 /// All of it as one result.
 async fn all(service: &Arc<Service>, windows: Option<Windows>) -> Seen {
+    all_of(service, pages(service, windows, None)).await
+}
+
+async fn all_of(service: &Arc<Service>, pages: Pages) -> Seen {
     let (before, started) = (service.requests(), Instant::now());
-    let mut reader = Reader::from(pages(service, windows, None));
+    let mut reader = Reader::from(pages);
     let ids = ids_of(&reader.all(None, None).await.expect("rows"));
     let requests = service.requests() - before;
     let round_trips = started.elapsed().as_secs_f64() / ROUND_TRIP.as_secs_f64();
@@ -256,6 +270,8 @@ fn spread(kind: &str, count: i64) -> Vec<i64> {
     let mut times: Vec<i64> = (0..count)
         .map(|index| match kind {
             "evenly" => START + (90 * DAY) / count * index + 1,
+            // Two thirds of the range precede the account.
+            "of a month" => END - 1 - random.below(30 * DAY),
             "at random" => START + random.below(90 * DAY),
             "in bursts" => START + (index % 10 * 9 + 4) * DAY + random.below(DAY / 24),
             // In one day.
@@ -285,6 +301,7 @@ async fn a_list_takes_few_round_trips_and_hardly_more_requests_than_one_cursor()
         // The first two pages, and two to learn where the day ends.
         (2_000, "in one day", 47, 17),
         (400, "in one day", 9, 9),
+        (2_000, "of a month", 51, 17),
         (20_000, "evenly", 440, 17),
         (20_000, "at random", 440, 18),
         (20_000, "in bursts", 450, 36),
@@ -302,6 +319,19 @@ async fn a_list_takes_few_round_trips_and_hardly_more_requests_than_one_cursor()
         );
         assert!(service.most_in_flight.load(Ordering::Relaxed) <= 64);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_of_many_keys_is_read_in_windows_unless_it_is_to_be_known_where_one_failed() {
+    let service = Arc::new(Service::of(spread("at random", 2_000)));
+    let expected: Vec<i64> = (0..3).flat_map(|_| 0..2_000).collect();
+    let one_cursor = all_of(&service, pages_of_keys(&service, true)).await;
+    assert_eq!((one_cursor.requests, one_cursor.ids == expected), (120, true));
+    assert!(one_cursor.round_trips >= 40.0);
+    let windows = all_of(&service, pages_of_keys(&service, false)).await;
+    assert!(windows.ids == expected && windows.requests <= 3 * 44, "{}", windows.requests);
+    assert!(windows.round_trips <= 10.5, "{}", windows.round_trips);
+    assert_eq!(windows.checkpoint, one_cursor.checkpoint);
 }
 
 #[tokio::test(start_paused = true)]

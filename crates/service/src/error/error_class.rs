@@ -46,8 +46,8 @@ error_classes! {
     PaginationError =>
         "Resume from `.checkpoint` later; report the error if it repeats.";
     ApiError =>
-        "Ask the service about the code or status, which its documentation does not explain; `.body` is \
-         the response.";
+        "Ask the service about the code or status, which its documentation does not explain; in Python, \
+         `.body` is the response.";
     InvalidParameter =>
         "Check the arguments: the documentation of the endpoint says what each of them accepts.";
     InvalidSymbol =>

@@ -254,7 +254,8 @@ def _tables(connection: SqliteConnection) -> set[str]:
 
 HINTS = {
     "unable to open": "Check that the folder exists, and that you may write there.",
-    "I/O error": "Check that the disk is neither full nor damaged: what was stored is kept.",
+    "I/O error": "Check that the disk is neither full nor damaged, and the limit of the size of "
+    "files (`ulimit -f`): what was stored is kept.",
     "full": "Free some space and run the same update again: nothing that was stored is lost.",
     "readonly": "The file is read-only: make it writable to update the archive.",
     "not a database": "The file is not an archive: name a new file, such as fills.db. Restore a "

@@ -42,6 +42,11 @@ def back_up(source: SqliteConnection, target: Path, wait: float) -> None:
         ConfigError: The file exists.
         StoreError: It cannot be written; there is no file then.
     """
+    if target.is_dir():
+        raise ConfigError(
+            f"path is {str(target)!r}, a folder; expected the path of a new file, such as "
+            f"{str(target / 'backup.db')!r}"
+        )
     if os.path.lexists(target):
         raise ConfigError(
             f"path is {str(target)!r}, which already exists; expected the path of a new file",

@@ -1,0 +1,87 @@
+"""An update reads eight lists at a time: each as if alone, and none goes on without the others."""
+
+import threading
+from types import SimpleNamespace
+
+import boardlot as bl
+import pytest
+from boardlot.archive import waiting
+
+from ..support.interrupts import ends_at_once
+from .service import HK, path_of
+
+SYMBOLS = [f"HK.{number:05}" for number in range(1, 13)]
+
+
+def put_dividends(book):
+    for symbol in SYMBOLS:
+        book.lists[path_of("dividends", symbol)] = [{"ex_date": "2026-01-02", "statement": symbol}]
+
+
+def stored(archive):
+    return {
+        symbol: [row["statement"] for row in archive.seen("dividends", symbol)]
+        for symbol in SYMBOLS
+    }
+
+
+def test_eight_lists_are_read_at_a_time_and_reported_in_the_order_of_the_caller(
+    archive, book, client, service
+):
+    put_dividends(book)
+    # Each of the first eight responses waits for all eight requests.
+    together, left = threading.Barrier(8), iter(range(8))
+    book.before = lambda received: (
+        received.path.endswith("/dividends") and next(left, None) is not None and together.wait(60)
+    )
+    report = archive.update(client, dividends=SYMBOLS)
+    assert [key for _, key in report.lists] == SYMBOLS
+    assert report.new == len(SYMBOLS) and not together.broken
+    assert stored(archive) == {symbol: [symbol] for symbol in SYMBOLS}
+    # The time of the service is requested once for all of them.
+    assert len(service.received) == len(SYMBOLS) + 1
+
+
+def test_where_no_thread_can_be_started_one_list_is_read_after_another(
+    archive, book, client, monkeypatch
+):
+    put_dividends(book)
+
+    class Refused(threading.Thread):
+        def start(self):
+            raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            waiting, "threading", SimpleNamespace(Event=threading.Event, Thread=Refused)
+        )
+        assert archive.update(client, dividends=SYMBOLS).new == len(SYMBOLS)
+    assert stored(archive) == {symbol: [symbol] for symbol in SYMBOLS}
+
+
+def test_a_list_that_cannot_be_stored_ends_the_others_at_once(target, book, client):
+    book.put_fills(3)
+    asked, never = threading.Event(), threading.Event()
+    book.before_page = lambda _: asked.set() or never.wait(60)
+    put_dividends(book)
+    with bl.Archive(target, wait=0.1) as archive, bl.Archive(target) as other:
+        other.update(client, dividends=SYMBOLS[:1])
+        in_use = pytest.raises(bl.StoreError, match=f"dividends {SYMBOLS[0]}.* is being updated")
+        with other._database.lock(f"update:dividends {SYMBOLS[0]}").held(1), in_use:
+            archive.update(client, fills=[HK], dividends=SYMBOLS[:1])
+        assert asked.is_set() and not never.is_set()
+        never.set()
+        book.before_page = None
+        # Neither holds a lock.
+        assert archive.update(client, fills=[HK], dividends=SYMBOLS[:1]).new == 3
+
+
+def test_ctrl_c_ends_all_of_them(archive, book, client):
+    put_dividends(book)
+    never = threading.Event()
+    book.before = lambda received: received.path.endswith("/dividends") and never.wait(60)
+    ends_at_once(lambda: archive.update(client, dividends=SYMBOLS))
+    never.set()
+    book.before = None
+    assert not [one for one in threading.enumerate() if "help_out" in one.name]
+    assert archive.update(client, dividends=SYMBOLS).new == len(SYMBOLS)
