@@ -49,7 +49,7 @@ def test_an_update_with_nothing_new_reads_the_overlap_only(archive, book, client
 
 def test_an_interrupted_update_continues_after_the_last_stored_page(archive, book, client, service):
     expected = book.put_fills(230)
-    # The third request asks whether there are many more; without an answer, the fourth goes on.
+    # The third request asks whether there are many more; without a response, the fourth goes on.
     book.failures[fills_path()] = [None, None, unavailable(), unavailable()]
     report = archive.update(client, fills=[HK], on_error="collect")
     assert isinstance(report.errors[("fills", HK)], bl.ServiceError)

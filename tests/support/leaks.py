@@ -132,8 +132,6 @@ def threads():
         # The other kind: a thread of the core that ran Python once.
         if not isinstance(thread, threading._DummyThread)
         and not any(name in thread.name for name in PROCESS_WIDE)
-        # An interrupt of `Thread.start` leaves one that never started.
-        and thread.ident is not None
         # pytest-timeout's, which ends with the test.
         and not isinstance(thread, threading.Timer)
     }

@@ -7,6 +7,7 @@ or the loop closed.
 
 from __future__ import annotations
 
+import _thread
 import threading
 import time
 from collections import deque
@@ -125,13 +126,15 @@ def _observed(done: asyncio.Future[Any]) -> None:
 
 
 def side_by_side(works: Sequence[Callable[[], object]], most: int) -> None:
-    """Run works that block: `most` at a time, on the caller's thread and on others.
+    """Run works that block, `most` at a time, each on one of so many threads.
 
-    If one of them raises, or the caller is interrupted, the others end, and release what they have
-    locked, before this ends. Where no thread can be started, the caller's runs them all.
+    The caller's thread only waits: an interrupt there leaves no lock of a work behind. Then, or if
+    one of them raises, the others end, and release what they have locked, before this ends. A
+    single one is run by the caller's thread, and so are all where no thread can be started.
     """
     left, errors, ended = deque(works), list[BaseException](), threading.Event()
     outer = _CHECK.get()
+    started, finished, wake = 0, list[bool](), _thread.allocate_lock()
 
     def check() -> None:
         if ended.is_set():
@@ -146,58 +149,44 @@ def side_by_side(works: Sequence[Callable[[], object]], most: int) -> None:
             with suppress(IndexError):
                 left.popleft()()
 
-    def run_checked() -> None:
+    def run_on_thread() -> None:
         _CHECK.set(check)
-        _core._polled(run, check)
-
-    def help_out() -> None:
         try:
-            run_checked()
+            _core._polled(run, check)
         except BaseException as error:
             if not ended.is_set():
                 errors.append(error)
                 ended.set()
+        finally:
+            finished.append(True)
+            # It may have been released by another thread.
+            with suppress(RuntimeError):
+                wake.release()
 
-    threads = [
-        threading.Thread(target=copy_context().run, args=(help_out,))
-        for _ in range(min(most, len(left)) - 1)
-    ]
     try:
-        for thread in threads:
-            if not _started(thread):
-                break
-        # In a context of its own, which an interrupt cannot leave with this check.
-        copy_context().run(run_checked)
-        for thread in threads:
-            while thread.is_alive():
-                check()
-                thread.join(STEP)
-    except Cancelled:
-        if not errors:
-            raise
-    finally:
+        # `Thread.start` waits with a lock that an interrupt leaves locked, so that the new thread
+        # would never end.
+        with suppress(RuntimeError):  # There are too many, or the interpreter is ending.
+            for _ in range(min(most, len(left)) if len(left) > 1 else 0):
+                _thread.start_new_thread(copy_context().run, (run_on_thread,))
+                started += 1
+        if not started:
+            run()
+        while len(finished) < started:
+            check()
+            wake.acquire(timeout=STEP)
+    except BaseException as error:
         try:
             ended.set()
         finally:
             # Does nothing, unless an interrupt ended the first.
             ended.set()
-        for thread in threads:
-            if thread.is_alive():
-                thread.join()
+        while len(finished) < started:
+            wake.acquire(timeout=STEP)
+        if not errors or not isinstance(error, Cancelled):
+            raise
     if errors:
         raise errors[0]
-
-
-def _started(thread: threading.Thread) -> bool:
-    """Start a thread; `False` if there are too many, or the interpreter is ending."""
-    try:
-        thread.start()
-    except RuntimeError as error:
-        # CPython makes this error also of an interrupt, after which it releases a lock twice.
-        if error.__context__ is not None:
-            raise error.__context__ from None
-        return False
-    return True
 
 
 def each(items: Generator[Any, None, None]) -> Generator[Any, None, None]:

@@ -36,8 +36,6 @@ use crate::{
 const AHEAD_MAX: usize = 1_000;
 /// A window of more pages is returned before it is complete.
 const HELD_MAX: usize = AHEAD_MAX / 2;
-/// The requests that look for the beginning of a list within its range.
-const BISECTIONS: usize = 3;
 /// A page is an error if it is rejected so often while it is the only one that is requested.
 const REJECTED_MAX: u32 = 4;
 
@@ -134,56 +132,34 @@ impl AdaptiveWindows {
         // Of a list that nothing is known about.
         let is_new = row == 0 && fetched.at.is_beginning() && list.parts.len() == 1;
         let sample = if is_new { sample(list, fetched) } else { None };
-        let Some(sample) = sample else {
+        let Some(sample) = sample.filter(|sample| !whole.is_credible(sample)) else {
             return AdaptiveWindows::of(list, &first, row > 0, None);
         };
-        let found = AdaptiveWindows::found(page, whole, &sample).await?;
-        AdaptiveWindows::of(list, &first, false, Some(found))
-    }
-
-    /// The windows that the first page suggests, with the first pages of the last one as far as they are known; none
-    /// if one cursor is better.
-    async fn found(
-        page: &ListedPage,
-        whole: PlannedWindow,
-        sample: &Sample,
-    ) -> Option<(Vec<PlannedWindow>, Vec<FetchedPage>)> {
-        let (list, is_credible) = (page.list(), whole.is_credible(sample));
-        let at_once = list.core.source.requests_at_once();
-        let has_more = page.fetched().after.is_some() && !page.is_of_windows();
-        let windows = whole.decide(sample, at_once).into_windows().filter(|_| has_more)?;
-        if is_credible && sample.is_regular {
-            return Some((windows, Vec::new()));
-        }
-        if !is_credible {
-            // Few lists have a third page, and few of those anything beyond the time of the next pages.
-            page.next().await.ok()?.filter(|second| second.fetched().after.is_some())?;
-        }
-        let rest = windows.last().map(|window| (window.first, window.last))?;
-        let oldest = match whole.is_likely(sample) && !is_credible {
-            true => (whole.first, middle(whole.first, sample.newest, 8)),
-            false => rest,
-        };
-        let pages = first_pages(list, oldest).await?;
-        if has_records(&pages) {
-            return Some((windows, if oldest == rest { pages } else { Vec::new() }));
-        }
-        if !whole.is_likely(sample) {
+        let Decision::Split(windows) = whole.decide(&sample, list.core.source.requests_at_once())
+        else {
             return None;
+        };
+        let rest = windows.last().filter(|_| fetched.after.is_some() && !page.is_of_windows())?;
+        // Few lists have a third page, and few of those anything beyond the time of the next pages.
+        page.next().await.ok()?.filter(|second| second.fetched().after.is_some())?;
+        if whole.is_likely(&sample) {
+            return AdaptiveWindows::of(list, &first, false, None);
         }
-        // The list begins later than the range, whose windows would be empty until then.
-        let begin = begin_between(list, (oldest.1, sample.newest)).await?;
-        let later = PlannedWindow { first: begin, ..whole };
-        let mut windows = later.decide(sample, at_once).into_windows()?;
-        windows.push(PlannedWindow { first: whole.first, last: begin - 1, kind: Kind::Final });
-        Some((windows, pages))
+        let rest = list.beginning_with((rest.first, rest.last));
+        let pages = rest.parts.first()?.first().await.ok()?;
+        let is_empty = |page: &FetchedPage| page.records.is_empty() && page.after.is_none();
+        match pages.iter().all(is_empty) {
+            true => None,
+            false => AdaptiveWindows::of(list, &first, false, Some(pages)),
+        }
     }
 
+    /// `rest` is the first page of the last one of the windows that the first page suggests.
     fn of(
         list: &Arc<List>,
         first: &FetchedPage,
         is_begun: bool,
-        found: Option<(Vec<PlannedWindow>, Vec<FetchedPage>)>,
+        last: Option<Vec<FetchedPage>>,
     ) -> Option<Arc<Self>> {
         let at_once = list.core.source.requests_at_once();
         let times = list.parts.first()?.own_times()?;
@@ -198,17 +174,15 @@ impl AdaptiveWindows {
         let is_whole = first.at.is_beginning() && first.after.is_some() && !is_begun;
         let sample = if is_whole { sample(list, first) } else { None };
         let whole = PlannedWindow::whole(times);
-        let (planned, last) = found.unzip();
-        let planned = || planned.or_else(|| whole.decide(&sample?, at_once).into_windows());
-        match (planned(), list.parts.get(1)) {
-            (Some(windows), rest) => {
-                state.above.newest = sample.map_or(times.1, |sample| sample.newest);
+        let split = sample.map(|sample| (sample.newest, whole.decide(&sample, at_once)));
+        match (split, list.parts.get(1)) {
+            (Some((newest, Decision::Split(windows))), rest) => {
+                state.above.newest = newest;
                 let rest = rest.and_then(|rest| rest.own_times()).map(PlannedWindow::whole);
                 for plan in windows.into_iter().chain(rest) {
                     let window = state.window(list, plan);
                     state.windows.push_back(window);
                 }
-                let last = last.filter(|pages| !pages.is_empty());
                 if let Some((pages, index)) = last.zip(state.windows.len().checked_sub(1)) {
                     state.store(list, at_once, index, pages);
                 }
@@ -503,33 +477,6 @@ impl Flow {
 }
 
 /// The times of a page; none of a service that returns other times than those of the range.
-/// The first pages of a window; none if they cannot be had: one cursor meets the error by itself, or does not.
-async fn first_pages(list: &List, times: (i64, i64)) -> Option<Vec<FetchedPage>> {
-    list.beginning_with(times).parts.first()?.first().await.ok()
-}
-
-fn has_records(pages: &[FetchedPage]) -> bool {
-    pages.iter().any(|page| !page.records.is_empty() || page.after.is_some())
-}
-
-/// The time of this part between two others.
-fn middle(first: i64, last: i64, part: i64) -> i64 {
-    first.saturating_add((last.saturating_sub(first) / part).max(1)).min(last)
-}
-
-/// A time between these at which a list begins, or somewhat later: nothing is before the first one.
-async fn begin_between(list: &List, (before, newest): (i64, i64)) -> Option<i64> {
-    let (mut first, mut last) = (before.saturating_add(1), newest);
-    for _ in 0..BISECTIONS {
-        let middle = middle(first, last, 2);
-        match has_records(&first_pages(list, (first, middle)).await?) {
-            true => last = middle,
-            false => first = middle.saturating_add(1),
-        }
-    }
-    Some(first)
-}
-
 fn sample(list: &List, page: &FetchedPage) -> Option<Sample> {
     let (time, other) = list.core.listing.sort_fields()?;
     let times = times_of(&page.records, time, other)?;

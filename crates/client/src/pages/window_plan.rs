@@ -26,8 +26,11 @@ const NEAR: f64 = 12.0;
 const GROWTH: f64 = 4.0;
 /// So many times as many are credible.
 const CREDIT: f64 = 5.0;
-/// So many times as many as are credible are likely: beyond, the fills at the end of a range are a burst.
-const LIKELY: f64 = 2.5;
+/// A range of so many pages is read in a few windows of equal length, whatever is in it.
+const FEW: f64 = 150.0;
+const FEW_WINDOWS: (f64, f64) = (3.0, 10.0);
+/// The pages of one of them.
+const FEW_PAGES: f64 = 5.0;
 /// So many times as many as were read are credible after a gap.
 const GAP_CREDIT: f64 = 32.0;
 /// The most pages that are split at a time.
@@ -46,7 +49,7 @@ const REGULAR: f64 = 0.1;
 /// Fewer records than these have no density.
 const RECORDS_MIN: usize = 8;
 /// Windows that were expected to have some pages are split if they have so many times more.
-const SURPRISE: f64 = 2.5;
+const SURPRISE: f64 = 8.0;
 
 /// The times of the records of a page.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -91,16 +94,6 @@ pub enum Decision {
     Split(Vec<PlannedWindow>),
     /// All windows before it are read first: `decide_by_all` decides.
     Wait,
-}
-
-impl Decision {
-    /// The windows to read instead; none if it is read in another way.
-    pub fn into_windows(self) -> Option<Vec<PlannedWindow>> {
-        match self {
-            Decision::Split(windows) => Some(windows),
-            Decision::Keep | Decision::Wait => None,
-        }
-    }
 }
 
 /// What has been read from the end of a range until the beginning of a window.
@@ -156,9 +149,9 @@ impl PlannedWindow {
         sample.pages_from(self.first) <= CREDIT * NEAR
     }
 
-    /// Returns true if the first page tells about how many pages there are, unless the list begins later than the range.
+    /// Returns true if so many pages are likely, once there are more than two.
     pub fn is_likely(&self, sample: &Sample) -> bool {
-        sample.pages_from(self.first) <= LIKELY * CREDIT * NEAR
+        sample.pages_from(self.first) <= FEW
     }
 
     /// What is to be done after the first page, with this many requests at a time.
@@ -209,7 +202,8 @@ impl PlannedWindow {
         let begin = sample.newest;
         let until = |pages: f64| begin.saturating_sub((pages * sample.page_time()) as i64);
         let part = |near, expected| Kind::Part { expected, near };
-        if pages <= CREDIT * near {
+        let is_new = matches!(self.kind, Kind::Part { expected: 0.0, .. });
+        if pages <= CREDIT * near || (is_new && pages <= FEW) {
             let size = sizes(pages);
             if sample.is_regular || pages < 2.0 * size * at_once as f64 {
                 let count = (pages / size).ceil().max(2.0);
@@ -270,6 +264,10 @@ impl PlannedWindow {
 
 /// The pages of each window of a range that has so many.
 fn window_pages(pages: f64, at_once: usize) -> f64 {
+    if pages <= FEW {
+        let (least, most) = FEW_WINDOWS;
+        return pages / (pages / FEW_PAGES).round().clamp(least, most);
+    }
     let (least, most) = WINDOW_PAGES;
     // Half a page is lost with each window, and one page with all of them: 10 %.
     let cheapest = pages / (0.18 * pages - 2.0).round().max(1.0);
@@ -361,12 +359,20 @@ mod tests {
         let rest = PlannedWindow { first: 0, last: 993_999, kind };
         let sample = page(900_000, 10);
         assert_eq!(rest.decide(&sample, 64), Decision::Wait);
-        // 4 pages in a ninth of the time that is left: 36 pages, in 4 windows of any length.
+        // 4 pages in a ninth of the time that is left: 36 pages, in 7 windows of any length.
         let above = Above { records: 200, newest: 1_000_000, gaps: 1 };
         let small = windows(rest.decide_by_all(&sample, &above, 64));
         assert_eq!(
             small,
-            [(675_001, 993_999), (450_001, 675_000), (225_001, 450_000), (0, 225_000)]
+            [
+                (771_430, 993_999),
+                (642_859, 771_429),
+                (514_287, 642_858),
+                (385_716, 514_286),
+                (257_144, 385_715),
+                (128_573, 257_143),
+                (0, 128_572),
+            ]
         );
         // A burst of 100 pages: the next one is split like it, and known from then on.
         let above = Above { records: 5_000, newest: 1_000_000, gaps: 1 };

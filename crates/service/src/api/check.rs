@@ -83,13 +83,14 @@ impl Parameter {
 
     fn symbol(&self, argument: &Argument, max: Option<usize>) -> Result<EncodedValue> {
         let meant = meant(argument, suggest_market_and_code);
-        match argument {
-            Argument::Text(text)
-                if max.is_none_or(|max| text.len() <= max)
-                    && let Some((market, code)) = text.split_once('.')
-                    && !market.is_empty()
-                    && !code.is_empty() =>
-            {
+        let parts = match argument {
+            Argument::Text(text) if max.is_none_or(|max| text.len() <= max) => {
+                text.split_once('.').filter(|(market, code)| !market.is_empty() && !code.is_empty())
+            }
+            _ => None,
+        };
+        match (argument, parts) {
+            (Argument::Text(text), Some((market, code))) => {
                 if is_market_prefix(market) && code.bytes().all(is_code_byte) {
                     return Ok(EncodedValue::Text(text.clone()));
                 }

@@ -99,5 +99,6 @@ pub(super) fn still_locked() -> Error {
 
 /// An error of a file, with what to do about it.
 fn store_error(path: &Path, what: impl std::fmt::Display, remedy: &str) -> Error {
-    ErrorKind::Store(format!("{}: {what}; {remedy}", path.display())).into()
+    let error: Error = ErrorKind::Store(format!("{}: {what}; {remedy}", path.display())).into();
+    error.with_advice("Stored tokens are unchanged.".to_owned())
 }
