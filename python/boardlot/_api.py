@@ -214,6 +214,13 @@ class Client(_core.ClientBase):
 
             raise missing_attribute(self, name)
 
+        def __setattr__(self, name, value):
+            if name in ClientOptions.__annotations__:
+                from ._support.clients import unchangeable
+
+                raise unchangeable(self, name)
+            super().__setattr__(name, value)
+
         def __aenter__(self):
             from ._support.clients import wrong_context_manager
 
@@ -1004,6 +1011,13 @@ class AsyncClient(_core.ClientBase):
             from ._support.clients import missing_attribute
 
             raise missing_attribute(self, name)
+
+        def __setattr__(self, name, value):
+            if name in ClientOptions.__annotations__:
+                from ._support.clients import unchangeable
+
+                raise unchangeable(self, name)
+            super().__setattr__(name, value)
 
         def __enter__(self):
             from ._support.clients import wrong_context_manager

@@ -23,7 +23,10 @@ use crate::{
     },
     calls::call::{Call, CallMode},
     hooks::observer::{Hooks, PythonObserver},
-    interpreter::{errors::is_refusal, weak_ref::StrongRef},
+    interpreter::{
+        errors::{is_refusal, wrong_type},
+        weak_ref::StrongRef,
+    },
     pager::pages::Pages,
     rows::{page_rows::Rows, row_builder_pool::RowBuilderPool},
     values::dates::DateClasses,
@@ -78,6 +81,16 @@ impl ClientBase {
             Err(_) => ENDPOINTS.iter().position(|row| row.name == endpoint.name),
         };
         index.and_then(|index| self.builders.get(index)).cloned().unwrap_or_default()
+    }
+}
+
+/// The argument `resume`: a checkpoint.
+fn resume_text(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<String>> {
+    match value {
+        Some(value) if value.is_callable() => {
+            Err(wrong_type("resume", value, "a string: call it, as in resume=pager.checkpoint()"))
+        }
+        value => optional_text("resume", value),
     }
 }
 
@@ -280,7 +293,7 @@ impl ClientBase {
     ) -> PyResult<Pages> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
-        let resume = optional_text("resume", resume)?;
+        let resume = resume_text(resume)?;
         let (endpoint, checked) = endpoint_arguments(endpoint, &arguments)?;
         let pages = core.pages(&endpoint, &checked, windows, resume.as_deref()).or_raise(py)?;
         warn_of_end_date(&endpoint, &arguments)?;
@@ -322,7 +335,7 @@ impl ClientBase {
         let core = base.core(py)?;
         let body = request_arguments::body_members(body)?;
         let (method, path) = (text("method", method)?, text("path", path)?);
-        let (rows, resume) = (text("rows", rows)?, optional_text("resume", resume)?);
+        let (rows, resume) = (text("rows", rows)?, resume_text(resume)?);
         let plan = plan(py, &method, &path, query, body, HeaderMap::new())?;
         if plan.method != Method::GET && plan.method != Method::POST {
             let shown = plan.method.to_string();
@@ -401,7 +414,7 @@ impl ClientBase {
     ) -> PyResult<Pages> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
-        let resume = optional_text("resume", resume)?;
+        let resume = resume_text(resume)?;
         let fixed = arguments;
         let many = ManyKeys { endpoint, keys, fixed, concurrency, on_error };
         let pages = many.pages(py, &core, resume.as_deref())?;

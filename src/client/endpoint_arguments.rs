@@ -44,6 +44,14 @@ pub fn endpoint_argument(value: &Bound<'_, PyAny>) -> PyResult<EndpointRef> {
     if let Ok(endpoint) = value.cast::<Endpoint>() {
         return Ok(endpoint.get().row.clone().into());
     }
+    if value.is_callable() {
+        let expected = "the name of the method as a string, such as \"dividends\"";
+        return Err(wrong_type("method", value, expected));
+    }
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        let expected = "the method first, then the keys: fetch_many(\"dividends\", [\"HK.00700\"])";
+        return Err(wrong_type("method", value, expected));
+    }
     if !value.is_instance_of::<PyString>() {
         return Err(wrong_type("endpoint", value, "an Endpoint or the name of a method"));
     }

@@ -156,6 +156,15 @@ pub struct EncryptedFileStore {
     callable: Option<Py<StrongRef>>,
 }
 
+/// Returns true for a path with a folder, or with an extension that files of tokens have.
+fn is_file_name(text: &str) -> bool {
+    const EXTENSIONS: [&str; 8] = ["bin", "dat", "db", "enc", "json", "store", "tokens", "txt"];
+    let path = std::path::Path::new(text);
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+        || (path.components().count() > 1 && path.is_absolute())
+}
+
 #[pymethods]
 impl EncryptedFileStore {
     #[new]
@@ -174,6 +183,11 @@ impl EncryptedFileStore {
             let text = secret_text("passphrase", passphrase)?;
             if text.is_empty() {
                 let text = "passphrase is empty; expected one that is hard to guess";
+                return Err(raise(py, Error::config(text)));
+            }
+            if is_file_name(&text) && !is_file_name(&path.to_string_lossy()) {
+                let text = "passphrase looks like the name of a file, and path does not; expected the path first: \
+                            EncryptedFileStore('tokens.bin', passphrase)";
                 return Err(raise(py, Error::config(text)));
             }
             (None, Box::new(move || Ok(text.clone())) as Passphrase)

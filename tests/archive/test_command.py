@@ -84,6 +84,15 @@ def test_wrong_usage_ends_with_2_and_creates_nothing(run, service, capfd):
     assert "connection string" in printed.err and "s3cret" not in printed.out + printed.err
 
 
+def test_what_one_command_cannot_do_names_the_commands_that_can(file, capfd):
+    twice = ["--fills", "281756:HK", "--fills", "281757:HK"]
+    assert main(["archive", "follow", str(file), *twice]) == 2
+    assert "run a `boardlot archive follow` for each account" in capfd.readouterr().err
+    assert main(["archive", "update", str(file), "--ipos", "hk, us"]) == 2
+    assert "expected one key at a time: --ipos hk --ipos us" in capfd.readouterr().err
+    assert not file.exists()
+
+
 def test_fills_are_followed_as_lines_of_json_until_ctrl_c(book, service, file):
     book.put_fills(3)
     line = [sys.executable, "-m", "boardlot", "--base-url", service.base_url, "archive", "follow"]

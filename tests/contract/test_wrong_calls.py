@@ -70,6 +70,23 @@ def archive(tmp_path):
         (lambda async_client: async_client.dividends(code="HK.00700"), "did you mean 'symbol'?"),
         (lambda client: client.request("POST", "/", json={}), "did you mean 'body'?"),
         (
+            lambda client: client.fetch_many(["HK.00700"], "dividends"),
+            'the method first, then the keys: fetch_many("dividends", ["HK.00700"])',
+        ),
+        (
+            lambda client: client.fetch_many(client.dividends, ["HK.00700"]),
+            'the name of the method as a string, such as "dividends"',
+        ),
+        (
+            lambda client: client.fills_history("1", "HK", resume=print),
+            "call it, as in resume=pager.checkpoint()",
+        ),
+        (lambda: bl.Endpoint("kline", "GET", "/a/:symbol/b"), "write {symbol}"),
+        (
+            lambda: bl.EncryptedFileStore("correct horse battery", "tokens.bin"),
+            "expected the path first: EncryptedFileStore('tokens.bin', passphrase)",
+        ),
+        (
             lambda client: client.fills_history("1", "HK", start=timedelta(days=-30)),
             "for the last 30 days, datetime.now(timezone.utc) - timedelta(days=30)",
         ),
@@ -167,6 +184,14 @@ def test_a_wrong_call_leads_to_the_right_one(call, said, request):
         result = called(call, request)
         asyncio.run(result)  # Of an async method.
     assert said in str(caught.value) and "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["read_only", "rate_limit", "timeout"])
+def test_an_option_of_a_client_cannot_be_set_later(client, name):
+    with pytest.raises(AttributeError, match=f"pass {name}= when you create it, Client"):
+        setattr(client, name, True)
+    client.label = "mine"
+    assert client.label == "mine"
 
 
 def test_a_symbol_in_place_of_a_market_is_recognized(client):

@@ -72,6 +72,12 @@ def test_a_missing_column_and_an_invalid_date_are_named():
     pandas = pytest.importorskip("pandas")
     with pytest.raises(errors.ConfigError, match="needs the columns 'trd_side' and 'create_time'"):
         drawn(plots.fills, pandas.DataFrame({"code": ["HK.1"], "price": [1.0]}))
+    frame = pandas.DataFrame([fill("HK.1")])
+    with pytest.raises(errors.ConfigError, match=r"the index of the frame: pass frame.reset_index"):
+        drawn(plots.fills, frame.set_index("create_time"))
+    for wrong in ("HK.00700", frame["price"], frame.groupby("code")):
+        with pytest.raises(errors.ConfigError, match="the chart needs Records, or a frame of them"):
+            drawn(plots.fills, wrong)
 
 
 def test_each_market_has_a_panel_with_a_scale_of_the_same_kind():

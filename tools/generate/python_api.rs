@@ -71,6 +71,11 @@ fn context(face: Face) -> String {
          def __getattr__(self, name):\n            \
          from ._support.clients import missing_attribute\n\n            \
          raise missing_attribute(self, name)\n\n        \
+         def __setattr__(self, name, value):\n            \
+         if name in ClientOptions.__annotations__:\n                \
+         from ._support.clients import unchangeable\n\n                \
+         raise unchangeable(self, name)\n            \
+         super().__setattr__(name, value)\n\n        \
          def __{other}enter__(self):\n            \
          from ._support.clients import wrong_context_manager\n\n            \
          raise wrong_context_manager(self)\n\n        \

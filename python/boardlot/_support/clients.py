@@ -76,6 +76,13 @@ def missing_attribute(instance: object, name: str) -> AttributeError:
     return AttributeError(text, obj=instance)
 
 
+def unchangeable(client: object, name: str) -> AttributeError:
+    """The error for an option that is set on a client, which would have no effect."""
+    kind = type(client).__name__
+    text = f"a client cannot be changed: pass {name}= when you create it, {kind}(..., {name}=...)"
+    return AttributeError(text, obj=client)
+
+
 def _nearest(name: str, known: list[str]) -> str:
     """The nearest method, or a sentence that says that the service documents nothing like it."""
     if name.removeprefix("get_").removeprefix("list_").removeprefix("fetch_") in UNDOCUMENTED:

@@ -318,6 +318,9 @@ def rows(
         source = [{**declared, **row} for row in source.to_dicts(typed=True)]
     elif (columns := getattr(source, "column_names", getattr(source, "columns", None))) is not None:
         # A frame, also one without rows.
+        index = getattr(getattr(source, "index", None), "names", ())
+        if found := [name for name in names if name not in columns and name in index]:
+            raise ConfigError(f"{found[0]!r} is the index of the frame: pass frame.reset_index()")
         _fields(dict.fromkeys(columns), names, ())
         known = [name for name in (*names, *optional) if name in list(columns)]
         series = [source[name] for name in known]
@@ -391,6 +394,9 @@ def text(value: Any) -> str:
 def _fields(
     row: Mapping[str, Any], names: Sequence[str], optional: Sequence[str]
 ) -> tuple[Any, ...]:
+    if not isinstance(row, Mapping):
+        kind = type(row).__name__
+        raise ConfigError(f"the chart needs Records, or a frame of them; found a {kind} as a row")
     if absent := [name for name in names if name not in row]:
         columns = " and ".join(f"{name!r}" for name in absent)
         raise ConfigError(

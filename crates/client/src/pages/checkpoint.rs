@@ -118,6 +118,9 @@ fn of_another_call(checkpoint: &Checkpoint, listing: &Listing) -> Error {
             "resume is a checkpoint of another call ({call} of {}); this call is of {own}: {expected}",
             of.escape_debug()
         ),
+        _ if checkpoint.call == listing.label() => format!(
+            "resume is a checkpoint of {call} with other arguments, such as its code, start or page size: {expected}"
+        ),
         _ => format!("resume is a checkpoint of another call ({call}); {expected}"),
     })
 }

@@ -325,6 +325,12 @@ fn path_names(path: &str) -> Result<Vec<&str>, DeclarationError> {
         if segment.is_empty() {
             return Err(wrong("which has an empty segment"));
         }
+        if let Some(name) = segment.strip_prefix(':') {
+            let shown = name.escape_debug();
+            return Err(wrong(&format!(
+                "whose segment ':{shown}' would be sent as it is; write {{{shown}}}"
+            )));
+        }
         if matches!(segment, "." | "..") || !segment.bytes().all(is_plain) {
             let shown = segment.escape_debug();
             return Err(wrong(&format!("whose segment '{shown}' is neither plain nor {{name}}")));

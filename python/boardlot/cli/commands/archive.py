@@ -44,6 +44,18 @@ class _File(click.types.StringParamType):
         return str(UserPath().convert(value, param, ctx))
 
 
+class _Key(click.types.StringParamType):
+    """A key of a list."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        first, comma, second = str(value).partition(",")
+        if comma and param is not None:
+            keys = (first.strip(), second.partition(",")[0].strip())
+            usage = " ".join(f"{param.opts[0]} {key}" for key in keys)
+            self.fail(f"{value!r} has a comma; expected one key at a time: {usage}", param, ctx)
+        return str(value)
+
+
 def _account(text: str, option: str = "--fills") -> tuple[str, str]:
     """An account and a trading market, such as 281756:HK."""
     acc_id, colon, trd_market = text.rpartition(":")
@@ -113,6 +125,7 @@ def archive() -> None:
         *(
             click.Option(
                 [f"--{name.replace('_', '-')}", name],
+                type=_Key(),
                 metavar=metavar,
                 multiple=True,
                 help=f"{content}; repeat it for more.",
@@ -356,7 +369,7 @@ def restore(settings: Settings, backup: str, file: str) -> None:
     output="nothing",
     params=[
         _file(),
-        _fills(required=True, help="The account and its market."),
+        _fills(required=True, multiple=True, help="The account and its market."),
         click.Option(
             ["--every"],
             type=Number(EVERY_MIN, SECONDS_MAX),
@@ -378,7 +391,7 @@ def restore(settings: Settings, backup: str, file: str) -> None:
 def follow(
     settings: Settings,
     file: str,
-    fills: tuple[str, str],
+    fills: tuple[tuple[str, str], ...],
     every: float,
     name: str,
     start: str | int | None,
@@ -390,6 +403,10 @@ def follow(
     reported on stderr when it begins and when it ends. A requested end is no error: the exit status
     is then 0.
     """
+    if len(fills) > 1:
+        raise click.UsageError(
+            "--fills was passed more than once: run a `boardlot archive follow` for each account"
+        )
     out = sys.stdout.buffer
     # `Terminated`, on SIGTERM, is a `SystemExit`.
     ends = suppress(KeyboardInterrupt, SystemExit)
@@ -398,7 +415,7 @@ def follow(
     with ends, logged, settings.client() as client, Archive(file) as archive:
         for fill in archive.follow(
             client,
-            fills=fills,
+            fills=fills[0],
             every=every,
             name=name,
             start=start,
