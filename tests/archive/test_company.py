@@ -84,6 +84,7 @@ def test_a_loop_that_is_closed_ends_what_an_archive_does_on_it(file, book, clien
 
 
 @POSIX
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_security_54_a_child_of_a_process_with_an_archive_reads_and_updates(target, book, service):
     book.put_fills(300)
     with bl.Client(service.base_url) as client, bl.Archive(target) as archive:

@@ -95,6 +95,7 @@ def ask(target, url, ready, start, results):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks of POSIX")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_eight_processes_that_ask_at_once_fetch_once(target, book, service):
     book.lists[DIVIDENDS] = [dividend(1), dividend(2)]
     bl.Archive(target).close()

@@ -160,6 +160,7 @@ def test_a_file_that_is_a_pipe_or_a_device_is_rejected_at_once(read, config):
 
 
 @root
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_security_53_what_another_user_wrote_does_not_become_the_users_own():
     """A change replaces the file: with the owner that it had, or not at all."""
     user, other = 12345, 23456

@@ -7,6 +7,7 @@ import sqlite3
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -85,8 +86,11 @@ def is_busy(text: str) -> bool:
 
 # Instructions between two looks for Ctrl-C.
 STEPS = 100_000
-# None is accepted since Python 3.11.
-NO_AUTHORIZER: Any = None if sys.version_info >= (3, 11) else lambda *_: sqlite3.SQLITE_OK
+# None is accepted since Python 3.11. Until then, a function of C that returns 0: an interrupt of a
+# function of Python would be lost.
+NO_AUTHORIZER: Any = (
+    None if sys.version_info >= (3, 11) else partial(min, sqlite3.SQLITE_OK, key=callable)
+)
 
 
 def run_query(

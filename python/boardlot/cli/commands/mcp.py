@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from contextlib import ExitStack
 from typing import Any
 
@@ -92,3 +93,5 @@ async def _run(server: Any, client: bl.AsyncClient) -> None:
         # Nobody reads the output any more.
         if not isinstance(error, BrokenPipeError):
             raise
+        # The file over stdout fails again when it is freed, which CPython reports since 3.13.
+        sys.unraisablehook = lambda _: None
