@@ -119,7 +119,7 @@ fn of_another_call(checkpoint: &Checkpoint, listing: &Listing) -> Error {
             of.escape_debug()
         ),
         _ if checkpoint.call == listing.label() => format!(
-            "resume is a checkpoint of {call} with other arguments, such as its code, start or page size: {expected}"
+            "resume is a checkpoint of another call ({call}); {expected}: one such as code, start or page_size differs"
         ),
         _ => format!("resume is a checkpoint of another call ({call}); {expected}"),
     })
