@@ -75,6 +75,17 @@ def test_a_list_that_cannot_be_stored_ends_the_others_at_once(target, book, clie
         assert archive.update(client, fills=[HK], dividends=SYMBOLS[:1]).new == 3
 
 
+@pytest.mark.parametrize("count", [1, 2, 20])
+def test_whatever_a_work_raises_is_raised(count):
+    for error in (IndexError, RuntimeError, SystemExit):
+
+        def failing(error=error):
+            raise error("mine")
+
+        with pytest.raises(error, match="mine"):
+            waiting.side_by_side([failing] * count, 8)
+
+
 def test_ctrl_c_ends_all_of_them(archive, book, client):
     put_dividends(book)
     never = threading.Event()

@@ -145,9 +145,11 @@ def side_by_side(works: Sequence[Callable[[], object]], most: int) -> None:
     def run() -> None:
         while left:
             check()
-            # Another thread may have taken the last one.
-            with suppress(IndexError):
-                left.popleft()()
+            try:
+                work = left.popleft()
+            except IndexError:  # Another thread has taken the last one.
+                return
+            work()
 
     def run_on_thread() -> None:
         _CHECK.set(check)
