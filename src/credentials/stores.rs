@@ -156,13 +156,12 @@ pub struct EncryptedFileStore {
     callable: Option<Py<StrongRef>>,
 }
 
-/// Returns true for a path with a folder, or with an extension that files of tokens have.
-fn is_file_name(text: &str) -> bool {
+/// Returns true if a name has an extension that files of tokens have. A slash proves nothing: passphrases in Base64
+/// have some.
+fn has_extension(name: &std::path::Path) -> bool {
     const EXTENSIONS: [&str; 8] = ["bin", "dat", "db", "enc", "json", "store", "tokens", "txt"];
-    let path = std::path::Path::new(text);
-    let extension = path.extension().and_then(|extension| extension.to_str());
+    let extension = name.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
-        || (path.components().count() > 1 && path.is_absolute())
 }
 
 #[pymethods]
@@ -185,7 +184,8 @@ impl EncryptedFileStore {
                 let text = "passphrase is empty; expected one that is hard to guess";
                 return Err(raise(py, Error::config(text)));
             }
-            if is_file_name(&text) && !is_file_name(&path.to_string_lossy()) {
+            let is_path = path.components().count() > 1 || has_extension(&path);
+            if has_extension(text.as_ref()) && !is_path {
                 let text = "passphrase looks like the name of a file, and path does not; expected the path first: \
                             EncryptedFileStore('tokens.bin', passphrase)";
                 return Err(raise(py, Error::config(text)));

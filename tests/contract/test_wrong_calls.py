@@ -186,6 +186,17 @@ def test_a_wrong_call_leads_to_the_right_one(call, said, request):
     assert said in str(caught.value) and "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("path", "passphrase"),
+    [("tokens", "/9j/4AAQ+w=="), ("state/tokens", "a.txt"), ("tokens.bin", "b.bin")],
+)
+def test_a_passphrase_is_not_taken_for_a_path(path, passphrase, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    store = bl.EncryptedFileStore(path, passphrase)
+    store.save("key", b"a secret")
+    assert store.load("key") == b"a secret" and (tmp_path / path).is_file()
+
+
 @pytest.mark.parametrize("name", ["read_only", "rate_limit", "timeout"])
 def test_an_option_of_a_client_cannot_be_set_later(client, name):
     with pytest.raises(AttributeError, match=f"pass {name}= when you create it, Client"):
