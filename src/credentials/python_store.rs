@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
 use pyo3::exceptions::PyKeyError;
@@ -34,6 +34,8 @@ pub struct PythonStore {
     class: String,
     /// True if it has a lock of its own, which may work across processes.
     has_lock: bool,
+    /// The key of the last token that was saved, and not deleted since.
+    last_saved: Mutex<Option<String>>,
     id: StoreId,
 }
 
@@ -46,6 +48,7 @@ impl PythonStore {
             object: weak,
             class: object.get_type().name()?.to_string(),
             has_lock: object.getattr_opt("lock")?.is_some_and(|method| method.is_callable()),
+            last_saved: Mutex::new(None),
             id: StoreId::new(),
         });
         let (store, strong) = Self::known_or(created, strong, object);
@@ -84,6 +87,10 @@ impl PythonStore {
         call_python(&self.object, &format!("{}.{method}", self.class), call)
     }
 
+    fn last_saved(&self) -> MutexGuard<'_, Option<String>> {
+        self.last_saved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The error for a result of another class, whose value may be the tokens.
     fn wrong_result(&self, method: &str, class: &str, expected: &str) -> Error {
         let name = format!("{}.{method}", self.class);
@@ -99,6 +106,16 @@ impl PythonStore {
 }
 
 impl TokenStore for PythonStore {
+    fn why_empty(&self, key: &str) -> &'static str {
+        match self.last_saved().as_deref() == Some(key) {
+            true => {
+                "the store's load(key) returned None for a token that its save(key, data) has stored; in \
+                 load, return the bytes that were passed to save"
+            }
+            false => "the store has no token",
+        }
+    }
+
     fn load(&self, key: &str) -> Result<Option<Secret>> {
         self.call("load", |store| {
             let py = store.py();
@@ -130,7 +147,9 @@ impl TokenStore for PythonStore {
             let data = PyBytes::new(py, value);
             class_if_awaitable(&store.invoke_method(intern!(py, "save"), (key, data))?)
         })?;
-        awaitable.map_or(Ok(()), |class| Err(self.wrong_result("save", &class, "None")))
+        awaitable.map_or(Ok(()), |class| Err(self.wrong_result("save", &class, "None")))?;
+        *self.last_saved() = Some(key.to_owned());
+        Ok(())
     }
 
     fn delete(&self, key: &str) -> Result<()> {
@@ -141,6 +160,7 @@ impl TokenStore for PythonStore {
                 outcome => class_if_awaitable(&outcome?),
             }
         })?;
+        self.last_saved().take_if(|saved| saved == key);
         awaitable.map_or(Ok(()), |class| Err(self.wrong_result("delete", &class, "None")))
     }
 

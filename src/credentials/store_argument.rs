@@ -28,6 +28,19 @@ fn reject_async_method(
     Err(raise(store.py(), Error::misuse(text, advice)))
 }
 
+/// Refuses the class of a store in place of an instance. A class with static methods is a store.
+fn reject_class(store: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = store.py();
+    let Ok(class) = store.cast::<PyType>() else { return Ok(()) };
+    let load = import(py, "inspect")?.call_method1("getattr_static", (store, "load", py.None()))?;
+    if load.get_type().name()? != "function" {
+        return Ok(());
+    }
+    let class = class.name()?;
+    let text = format!("store is the class {class}; expected an instance of it");
+    Err(raise(py, Error::misuse(text, &format!("Write {class}(...)."))))
+}
+
 /// The Python object of a store, kept by the Python classes that use the store.
 pub struct StoreObject {
     pub object: Py<PyAny>,
@@ -49,6 +62,7 @@ impl StoreObject {
         if let Ok(built_in) = store.cast::<TokenStoreBase>() {
             return Ok((built_in.get().shared(), StoreObject { object, strong: None }));
         }
+        reject_class(store)?;
         for name in ["load", "save", "delete", "lock"] {
             let method = store.getattr_opt(name)?.filter(|method| method.is_callable());
             if let Some(method) = method {

@@ -5,6 +5,7 @@ import json
 import math
 import signal
 import subprocess
+import sys
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +19,7 @@ from ..support.clients import client_of
 from ..support.interrupts import ends_at_once
 from ..support.processes import python
 from ..support.service import Response, StandInService, response
+from . import service as archive_service
 from .service import HK
 
 HERE = Path(__file__).parent
@@ -227,6 +229,34 @@ def test_a_value_becomes_the_same_in_dicts_frames_and_views(archive, book, clien
     assert wrong == []
     kept = {name: sum(row[name] is not None for row in frame) for name in KINDS}
     assert min(kept.values()) >= 2, kept
+
+
+def test_a_comparison_has_the_type_of_the_column_in_sqlite(client, book, tmp_path):
+    """PostgreSQL does so by itself, or refuses to compare the two."""
+    prices = ["9.5", "10.0", "100.0", "not a number"]
+    book.fills[HK] = [
+        archive_service.fill(n, book.now() - n, price=price) for n, price in enumerate(prices)
+    ]
+    with bl.Archive(tmp_path / "fills.db") as archive:
+        archive.update(client, fills=[HK])
+        for query, deals in {
+            "price > '10'": ["2"],
+            "price > 10": ["2"],
+            "price = '10'": ["1"],
+            "deal_id = 2": ["2"],
+            "counter_broker_id = '6998'": ["0", "1", "2", "3"],
+            "account = 281756": ["0", "1", "2", "3"],
+        }.items():
+            found = archive.sql(f"select deal_id from fills where {query} order by 1")
+            assert [deal for (deal,) in found] == deals, query
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="the setting is new in Python 3.12")
+def test_a_misspelt_name_in_double_quotes_is_an_error(archive):
+    with pytest.raises(bl.ConfigError, match="prise") as error:
+        archive.sql('select "prise" from fills')
+    if archive._database.identity == "integer primary key":
+        assert "a text is written in single quotes" in error.value.hint
 
 
 def test_views_of_another_version_are_made_again(target, book, client):

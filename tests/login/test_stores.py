@@ -11,13 +11,14 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import client_of
-from ..support.logins import begin, quotes, sign_in
+from ..support.logins import begin, expired_client, quotes, sign_in
 from ..support.processes import program, run_python
 from ..support.stores import (
     CANARY,
     KEY,
     OTHER_KEY,
     PASSPHRASE,
+    DictStore,
     data_files,
     files_of,
     open_bits,
@@ -115,7 +116,19 @@ def test_a_store_that_fails_or_is_none_is_an_error_before_the_login(server):
         begin(server, Failing())
     with pytest.raises(bl.ConfigError):
         begin(server, object())
+    with pytest.raises(bl.ConfigError, match="store is the class DictStore; expected an instance"):
+        begin(server, DictStore)
     assert server.received == []
+
+
+def test_a_store_whose_load_forgets_to_return_is_named_as_the_cause(server):
+    class Forgetful(DictStore):
+        def load(self, key):
+            super().load(key)
+
+    client = expired_client(server, Forgetful())
+    with pytest.raises(bl.LoginRequired, match=r"load\(key\) returned None for a token"):
+        quotes(client)
 
 
 def test_security_12_a_passphrase_is_worth_its_time(place):

@@ -9,6 +9,7 @@ import pytest
 from ..support.clients import MODES, run, settled, stream
 from ..support.paged_service import page
 from ..support.service import StandInService, response
+from ..support.threads import wait_until
 
 RANGE = {"start": 1780000000000000, "end": 1787000000000000}
 ACCOUNTS = ["7", "8", "9"]
@@ -74,6 +75,10 @@ def test_frames_have_the_key_as_their_first_column(mode):
     run(mode, Fills(), use)
 
 
+def accounts_of(server):
+    return {one.path.split("/")[4] for one in server.received}
+
+
 def test_a_page_of_each_of_the_keys_that_are_read_side_by_side_is_fetched_ahead():
     with StandInService(Fills()) as server, bl.Client(server.base_url) as client:
         pager = client.pages_many(
@@ -82,8 +87,8 @@ def test_a_page_of_each_of_the_keys_that_are_read_side_by_side_is_fetched_ahead(
         next(pager)
         rest = pager.checkpoint()
         next(pager.pages())
-        asked = {one.path.split("/")[4] for one in server.received}
-        assert asked == {"7", "8"} and pager.requests <= 4
+        wait_until(lambda: accounts_of(server) >= {"7", "8"}, "a page of the second account")
+        assert accounts_of(server) == {"7", "8"} and pager.requests <= 4
         resumed = client.pages_many(
             "fills_history", ACCOUNTS, trd_market="HK", resume=rest, concurrency=1, **RANGE
         )

@@ -78,6 +78,9 @@ def test_a_missing_column_and_an_invalid_date_are_named():
     for wrong in ("HK.00700", frame["price"], frame.groupby("code")):
         with pytest.raises(errors.ConfigError, match="the chart needs Records, or a frame of them"):
             drawn(plots.fills, wrong)
+    for wrong in ("profit", figure.Figure(), figure.Figure().subplots(2)):
+        with pytest.raises(errors.ConfigError, match=r"ax is of type .*; expected one Axes"):
+            plots.positions([], wrong)
 
 
 def test_each_market_has_a_panel_with_a_scale_of_the_same_kind():

@@ -132,7 +132,5 @@ def _columns(database: Database, fields: list[Column], taken: set[str]) -> str:
     for name, kind, unit in fields:
         if NAME.fullmatch(name) and name.lower() not in taken:
             taken.add(name.lower())
-            value = database.typed(name, kind.removesuffix(" not zero"), unit)
-            value = f"nullif({value}, 0)" if kind.endswith(" not zero") else value
-            columns.append(f', {value} as "{name}"')
+            columns.append(f', {database.typed(name, kind, unit)} as "{name}"')
     return "".join(columns)

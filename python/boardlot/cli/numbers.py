@@ -23,7 +23,10 @@ class Number(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        number = float(click.FLOAT.convert(value, param, ctx))
+        try:
+            number = float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a number; expected one without a unit.", param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a finite number.", param, ctx)
         return float(super().convert(number, param, ctx))

@@ -46,11 +46,17 @@ YEARS = range(1900, 2200)
 def axes(ax: Axes | None, name: str, size: tuple[float, float] = (10, 5.5)) -> Axes:
     """The Axes to draw into: the given one, or that of a new figure of this size in inches."""
     with needs("matplotlib", "notebook", f"plots.{name}()"):
-        import matplotlib.figure  # noqa: F401
+        import matplotlib.axes
     if ax is None:
         import matplotlib.pyplot as plt
 
         _, ax = plt.subplots(figsize=size, layout="constrained")
+    elif not isinstance(ax, matplotlib.axes.Axes):
+        raise ConfigError(
+            f"ax is of type {type(ax).__name__}; expected one Axes of matplotlib, such as that of "
+            "`figure, ax = plt.subplots()`",
+            hint="Pass other arguments by name, as in plots.positions(positions, value='profit').",
+        )
     return ax
 
 

@@ -297,7 +297,7 @@ impl OAuth {
     fn load_tokens(&self) -> Result<TokenSet> {
         let key = self.key()?;
         let Some(bytes) = self.store.load(&key)? else {
-            return Err(self.login_required("login_required", self.store.why_empty()));
+            return Err(self.login_required("login_required", self.store.why_empty(&key)));
         };
         let what = format!("the store's entry '{key}'");
         let set = TokenSet::read(&bytes, &what)?;

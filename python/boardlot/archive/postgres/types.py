@@ -34,6 +34,11 @@ DATE = f"^[0-9]{{4}}([-/])[0-9]{{2}}\\1[0-9]{{2}}({TIME})?$"
 
 def typed(field: str, kind: str, unit: str) -> str:
     """The expression of a field of the column `record`."""
+    value = _value(field, kind.removesuffix(" not zero"), unit)
+    return f"nullif({value}, 0)" if kind.endswith(" not zero") else value
+
+
+def _value(field: str, kind: str, unit: str) -> str:
     # JSON can contain U+0000, which PostgreSQL's text cannot.
     document = r"replace(record, '\u0000', '\ufffd')::json"
     value, of_type = f"({document} ->> '{field}')", f"json_typeof({document} -> '{field}')"

@@ -33,6 +33,9 @@ class SqliteConnection(Transaction):
         self._driver = sqlite3.connect(
             address, timeout=WAIT, isolation_level=None, check_same_thread=False, uri=uri
         )
+        # A misspelt name in double quotes would be read as a text.
+        if sys.version_info >= (3, 12):
+            self._driver.setconfig(sqlite3.SQLITE_DBCONFIG_DQS_DML, False)
 
     def __del__(self) -> None:
         if hasattr(self, "_driver"):
@@ -151,5 +154,6 @@ HINTS = {
     "not authorized": "A query can read, but nothing else.",
     "cannot modify": "A query can read, but nothing else.",
     "no such table": "`select name from sqlite_master where type = 'view'` lists the views.",
-    "no such column": "`select * from VIEW limit 1` shows the columns of a view.",
+    "no such column": "`select * from VIEW limit 1` shows the columns of a view; a text is written "
+    "in single quotes, such as 'HK.00700'.",
 }

@@ -18,8 +18,29 @@ ZONES = ["[zZ]", " [zZ]"] + [
 ]
 
 
+# Without a type of the column, `price > '100'` and `order_id = 12` would compare a text with a
+# number, and SQLite holds every text for the greater one.
+COLUMN_TYPES = {
+    "text": "text",
+    "object": "text",
+    "date": "text",
+    "timestamp": "text",
+    "integer": "integer",
+    "number": "real",
+    "decimal": "real",
+}
+
+
 def typed(name: str, kind: str, unit: str) -> str:
-    """The expression of a field of the column `record`."""
+    """The expression of a field of the column `record`, with the type of its column."""
+    value = _value(name, kind.removesuffix(" not zero"), unit)
+    if kind.endswith(" not zero"):
+        value = f"nullif({value}, 0)"
+    column_type = COLUMN_TYPES.get(kind.removesuffix(" not zero"))
+    return value if column_type is None else f"cast({value} as {column_type})"
+
+
+def _value(name: str, kind: str, unit: str) -> str:
     field = _Field(f"'$.\"{name}\"'")
     expressions = {
         "flag": lambda: f"case when {field.type} in ('true', 'false') then {field.value} end",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
@@ -272,6 +273,8 @@ def sql(settings: Settings, file: str, query: str) -> None:
 
     The views are fills, each list's last content by its name, and its changes as ..._history.
     """
+    if re.match(r"\s*(select|with|values)\b", file, re.IGNORECASE):
+        raise click.UsageError("FILE is a query: the archive comes first, and the query after it")
     with _existing(settings, file) as archive:
         result = archive.sql(query)
     emit(settings, PlainRows(result.to_dicts(), result.columns))

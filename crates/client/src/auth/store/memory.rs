@@ -46,7 +46,7 @@ impl Memory {
 }
 
 impl TokenStore for Memory {
-    fn why_empty(&self) -> &'static str {
+    fn why_empty(&self, _key: &str) -> &'static str {
         "the store has no token; a MemoryStore belongs to one process alone: if another worker logged in, \
          use a store that all workers share"
     }

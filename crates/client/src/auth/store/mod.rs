@@ -35,8 +35,8 @@ pub trait TokenStore: Send + Sync {
     fn save(&self, key: &str, value: &[u8]) -> Result<()>;
     /// Deletes a key; an unknown key is not an error.
     fn delete(&self, key: &str) -> Result<()>;
-    /// The reason for there being no token.
-    fn why_empty(&self) -> &'static str {
+    /// The reason for there being no token under a key.
+    fn why_empty(&self, _key: &str) -> &'static str {
         "the store has no token"
     }
     /// Makes every other process that refreshes the value of the key wait until the guard is released, on
