@@ -263,3 +263,28 @@ def test_notebooks_show_each_status_by_itself(sandbox):
     rows = values("3-frames", "polars_frame =")[1].rows()
     assert {row[:2]: row[2] for row in rows} == top
     assert all(one[2] >= next_one[2] for one, next_one in pairwise(rows))
+
+
+def paid(day, amount, currency, process="Implementation"):
+    """A dividend of section 2.11 whose amount is in the company's own currency."""
+    return {
+        "fiscal_year": "2025",
+        "statement": f"Cash dividend in {currency}",
+        "ex_date": day,
+        "dividend_per_share": amount,
+        "currency": currency,
+        "process": process,
+        "pub_date": day,
+    }
+
+
+def test_a_yield_and_a_sum_are_of_one_currency_and_of_what_was_paid(sandbox):
+    sandbox.put("fills_history", unusual.USUAL)
+    hong_kong = [paid("2026/06/01", 0.12, "HKD"), paid("2026/12/10", 0.5, "HKD", "Plan")]
+    sandbox.put("dividends", hong_kong, symbol="HK.00700")
+    sandbox.put("dividends", [paid("2026/06/01", 0.6, "USD")], symbol="HK.00005")
+    table = values("10-dividend-yield", "last_prices")[0]["table"]
+    # 0.12 of the 3.00 of the last fill; the other price is in HKD, and has no yield in USD.
+    assert table["yield %"].dropna().to_dict()["HK.00700"] == 4.0
+    assert table["price"]["HK.00005"] == 60.0
+    assert numpy.isnan(table["yield %"]["HK.00005"])
