@@ -182,6 +182,14 @@ class _View(Generic[T_co]):
         text = "cannot pickle a pager; pickle its `checkpoint()`"
         raise ConfigError(text, hint="Pass the checkpoint as `resume=` to the same call.")
 
+    if not TYPE_CHECKING:
+        # It only says what to write instead.
+
+        def __getattr__(self, name):
+            from ._support.clients import missing_attribute
+
+            raise missing_attribute(self, name)
+
     def _prepare(self) -> bool:
         """Make items of the page at the position; false if nothing of it is left."""
         shared = self._shared

@@ -72,10 +72,9 @@ class Records(list[R]):
         if isinstance(index, slice):
             return self._with(super().__getitem__(index))
         if isinstance(index, str):
-            raise TypeError(
-                "records are indexed by integers or slices, not str; for a field, write `records[0]"
-                f"[{index!r}]`, or `records.to_pandas()[{index!r}]` for all of its values"
-            )
+            from ._support.clients import wrong_index
+
+            raise wrong_index(self, index)
         return super().__getitem__(index)
 
     def copy(self) -> Records[R]:

@@ -25,6 +25,9 @@ use boardlot_client::{
     pages::Pages,
 };
 
+const ONE_VALUE: &str = "one value for each key, such as [\"281756\", \"281757\"]; the other arguments \
+                         are the same for all keys: pass them by name";
+
 /// The arguments of `fetch_many` and `pages_many`, unchecked.
 pub struct ManyKeys<'a, 'py> {
     pub endpoint: &'a Bound<'py, PyAny>,
@@ -126,8 +129,12 @@ impl<'py> ManyKeys<'_, 'py> {
             return Err(wrong_type("keys", self.keys, expected));
         }
         let keys = keys?;
+        let key_argument = |key: &Bound<'_, PyAny>| match key.is_instance_of::<PyTuple>() {
+            true => Err(raise(py, Error::argument("keys", "a list of tuples", ONE_VALUE))),
+            false => argument("keys", key),
+        };
         let mut keys: Vec<_> =
-            reading(py, || keys.map(|key| argument("keys", &key?)).collect::<PyResult<_>>())?;
+            reading(py, || keys.map(|key| key_argument(&key?)).collect::<PyResult<_>>())?;
         // `1` and `"1"` are one key: its rows come once.
         let mut texts = HashSet::new();
         keys.retain(|key| texts.insert(EncodedValue::from(key.clone()).into_text()));

@@ -6,7 +6,7 @@ use super::row_spec::{RowClass, RowSpec};
 use crate::prelude::*;
 use crate::values::converter::Reason;
 use boardlot_client::{
-    decode::{RecordRef, field_name},
+    decode::{RecordRef, field_name, scalars::parse_date},
     error::{did_you_mean, record_value},
 };
 
@@ -31,6 +31,9 @@ pub fn unconvertible(
     let shown = record_value(json);
     let advice = match reason {
         Reason::Null => format!("annotate it as '{type_name} | None' to accept null"),
+        _ if type_name == "datetime" && is_day(json) => {
+            "annotate it as 'date', or as 'str' to keep what the service sent".to_owned()
+        }
         _ => "annotate it as 'str' to keep what the service sent".to_owned(),
     };
     let text = format!(
@@ -38,6 +41,10 @@ pub fn unconvertible(
         row.number, class.name
     );
     raise(py, Error::conversion(text))
+}
+
+fn is_day(json: &str) -> bool {
+    parse_date(json.trim_matches('"')).is_some()
 }
 
 /// The exception for a record without a field that the class requires.

@@ -28,7 +28,7 @@ def test_two_followers_of_one_name_are_rejected(target, book, client):
     with bl.Archive(target) as archive, bl.Archive(target) as again:
         with closing(archive.follow(client, fills=HK, every=0.01)) as first:
             next(first)
-            with pytest.raises(bl.StoreError, match="followed by another follower"):
+            with pytest.raises(bl.StoreError, match="another follower with the name 'default'"):
                 followed(again, client, 1)
         assert followed(again, client, 1) == ["1"]
 

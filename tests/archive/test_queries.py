@@ -239,7 +239,7 @@ def test_a_comparison_has_the_type_of_the_column_in_sqlite(client, book, tmp_pat
     ]
     with bl.Archive(tmp_path / "fills.db") as archive:
         archive.update(client, fills=[HK])
-        for query, deals in {
+        for query, ids in {
             "price > '10'": ["2"],
             "price > 10": ["2"],
             "price = '10'": ["1"],
@@ -248,7 +248,7 @@ def test_a_comparison_has_the_type_of_the_column_in_sqlite(client, book, tmp_pat
             "account = 281756": ["0", "1", "2", "3"],
         }.items():
             found = archive.sql(f"select deal_id from fills where {query} order by 1")
-            assert [deal for (deal,) in found] == deals, query
+            assert [one for (one,) in found] == ids, query
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="the setting is new in Python 3.12")

@@ -27,6 +27,12 @@ SANDBOX = {"fills": 20}
 CODE = re.compile(r"`([^`]+)`")
 
 
+class Dividend(NamedTuple):
+    """Whose date is not a time."""
+
+    ex_date: datetime
+
+
 class Row(NamedTuple):
     """A mistake, and the parts of the error, each with dots for what may differ."""
 
@@ -71,6 +77,7 @@ def names(sandbox, tmp_path, monkeypatch):
             "port": int(sandbox.base_url.rpartition(":")[2]),
             "client": client,
         }
+        names |= {"Dividend": Dividend, "archive": bl.Archive(":memory:")}
         names |= {"async_client": sandbox.async_client(), "spent": spent, "closed": closed}
         yield {**names, "expired": bl.OAuth("client-17", store=bl.MemoryStore())}
         asyncio.run(names["async_client"].close())

@@ -171,10 +171,9 @@ def test_security_40_wide_records_are_frames_with_every_field():
 def test_security_40_fields_without_end_are_rejected_before_they_are_columns():
     text = other_keys_each(3_000_000)
     records = parser(*READ)(text)
-    with pytest.raises(
-        errors.ProtocolError, match="too sparse for columns\nhint: Read the records as"
-    ):
+    with pytest.raises(errors.ProtocolError, match="too sparse for columns") as error:
         records.to_arrow()
+    assert error.value.hint.startswith("Read the records as")
     assert len(records.to_dicts()) == len(records)
 
 

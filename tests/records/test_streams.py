@@ -52,11 +52,17 @@ def reader(pager):
     return pa.RecordBatchReader.from_stream(pager)
 
 
+def to_pandas(pager):
+    if not hasattr(pd.DataFrame, "from_arrow"):
+        pytest.skip("this pandas reads no Arrow: it is new in 3.0, which needs Python 3.11")
+    return pd.DataFrame.from_arrow(pager)
+
+
 ENGINES = {
     "duckdb": lambda pager: duckdb.sql("select deal_id from pager").fetchall(),
     "polars": lambda pager: pl.DataFrame(pager).select("deal_id").rows(),
     "pyarrow": lambda pager: [(i,) for i in reader(pager).read_all()["deal_id"].to_pylist()],
-    "pandas": lambda pager: [(i,) for i in pd.DataFrame.from_arrow(pager)["deal_id"]],
+    "pandas": lambda pager: [(i,) for i in to_pandas(pager)["deal_id"]],
 }
 
 
@@ -71,7 +77,7 @@ def test_an_engine_reads_every_row_once_in_the_order_of_the_list(fills, engine):
 CONSTRUCTORS = [
     (True, pa.table),
     (True, lambda pager: pager.all().to_arrow()),
-    (True, pd.DataFrame.from_arrow),
+    (True, to_pandas),
     (True, pl.DataFrame),
     (False, lambda pager: pl.DataFrame(pager.all())),
     (False, pd.DataFrame),

@@ -42,6 +42,8 @@ ABSENT = frozenset(
 
 OWN = "; if you know a path for it, call `client.request(...)`, or declare a `bl.Endpoint`"
 
+# What records have and a pager does not.
+RECORDS_ALONE = frozenset({"to_dicts", "schema", "meta", "copy"})
 # Other libraries' names for a frame, and attributes of frames.
 AS_FRAME = frozenset(
     {"to_df", "to_frame", "to_dataframe", "as_df", "df", "frame", "dataframe", "data"}
@@ -119,6 +121,8 @@ def _instead(rows: object, name: str, known: list[str]) -> str:
         return "; call `to_pandas()`, `to_polars()` or `to_arrow()`"
     if name in OF_FRAMES:
         return "; frames have it: call `to_pandas()` or `to_polars()` first"
+    if name in RECORDS_ALONE and not isinstance(rows, list):
+        return f"; records have it: `pager.all().{name}`"
     if isinstance(rows, list):
         return _of_records(rows, name) or did_you_mean(name, known)
     return did_you_mean(name, known)
@@ -128,6 +132,18 @@ def _of_records(records: Any, name: str) -> str:
     if name in {field.name for field in records.schema}:
         return f"; it is a field: write `records[0][{name!r}]`, or `to_pandas()[{name!r}]`"
     return ""
+
+
+def wrong_index(records: Any, index: str) -> TypeError:
+    """The error for records that are indexed by a text: a field, or one of the keys of many."""
+    text = "records are indexed by integers or slices, not str"
+    names = [field.name for field in records.schema]
+    # Of `fetch_many`, the first column has the keys.
+    if any(row.get(key) == index for key in names[:1] for row in records):
+        rows = f"[row for row in records if row[{names[0]!r}] == {index!r}]"
+        return TypeError(f"{text}; the rows of this key are {rows}")
+    text += f"; for a field, write `records[0][{index!r}]`, or `records.to_pandas()[{index!r}]`"
+    return TypeError(f"{text} for all of its values")
 
 
 def missing_name(module: str, known: Iterable[str], name: str) -> AttributeError:

@@ -66,10 +66,10 @@ class Lock(ABC):
 
     Args:
         name: The same in all processes.
-        held_by: A description of the holder, for the error of another caller.
+        held_by: What the holder does, and what another caller can do: its error and the hint.
     """
 
-    def __init__(self, name: str, held_by: str) -> None:
+    def __init__(self, name: str, held_by: tuple[str, str]) -> None:
         self._name, self._held_by = name, held_by
         # Those in which it is.
         self._queues: _Queues | None = None
@@ -149,9 +149,8 @@ class Lock(ABC):
 
     def in_use(self) -> StoreError:
         """The error of a caller that has waited too long."""
-        return StoreError(
-            self._held_by, retryable=True, hint="Wait until that work has finished, or end it."
-        )
+        text, hint = self._held_by
+        return StoreError(text, retryable=True, hint=hint)
 
     @contextmanager
     def held(self, wait: float) -> Iterator[Lock]:
@@ -172,10 +171,17 @@ class Lock(ABC):
                 self.release()
 
 
-def held_by(name: str, archive: str) -> str:
-    """Says what the holder of the lock with this name does."""
+def held_by(name: str, archive: str) -> tuple[str, str]:
+    """Says what the holder of the lock with this name does, and what another caller can do."""
     kind, _, what = name.partition(":")
-    done = "updated by another process"
     if kind == "follow":
-        done = "followed by another follower of this name"
-    return f"{what} in the archive {archive} is being {done}"
+        account, market, follower = what.split(" ", 2)
+        return (
+            f"another follower with the name {follower!r} follows the fills of {account} {market} "
+            f"in the archive {archive}",
+            "End that follower, or give this one another name: each has its own position.",
+        )
+    return (
+        f"{what} in the archive {archive} is being updated by another process",
+        "Wait until that work has finished, or end it.",
+    )

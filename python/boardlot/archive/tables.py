@@ -159,7 +159,8 @@ def export(
         raise ConfigError(
             f"path is {os.fspath(path)!r}; expected a Parquet file, such as "
             f"{target.with_suffix('.parquet').name!r}",
-            hint="Only Parquet is written: for another format, write what `sql` returns.",
+            hint="Only Parquet is written. For another format, write the result of a query: "
+            f"boardlot archive sql ARCHIVE 'select * from fills' --out {target.name}",
         )
     if os.path.exists(target) and not os.path.isfile(target):  # noqa: PTH110, PTH113
         raise ConfigError(

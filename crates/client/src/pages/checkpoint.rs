@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Listing, Position, paged_call::short_digest, shared::Core};
 use crate::{
+    api::Argument,
     error::{Error, Result},
     os::texts::without_mark,
 };
@@ -60,12 +61,25 @@ pub fn text_of(position: &Position, listing: &Listing, origin: &str) -> String {
     checkpoint.to_json()
 }
 
+fn not_a_checkpoint(text: &str) -> Error {
+    let is_json = text.trim_start().starts_with('{');
+    let shown = match is_json {
+        true => String::new(),
+        false => format!(" {},", Argument::Text(text.to_owned()).shown()),
+    };
+    let text = format!("resume is{shown} not a checkpoint; pass what checkpoint() returned");
+    match is_json {
+        true => Error::config(text),
+        false => {
+            Error::misuse(text, "If it is in a file, pass its content: Path(...).read_text().")
+        }
+    }
+}
+
 /// The position in a checkpoint of this list.
 pub fn read(text: &str, listing: &Listing, origin: &str) -> Result<Position> {
     let mut checkpoint: Checkpoint = serde_json::from_slice(without_mark(text.as_bytes()))
-        .map_err(|_| {
-            Error::config("resume is not a checkpoint; pass what checkpoint() returned")
-        })?;
+        .map_err(|_| not_a_checkpoint(text))?;
     if checkpoint.boardlot != VERSION {
         return Err(Error::config(format!(
             "resume is a checkpoint of format {}; expected format {VERSION}: start from the \

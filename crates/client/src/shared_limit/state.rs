@@ -20,7 +20,9 @@ const SET_BACK_MAX: u64 = SECOND;
 const COUNT_MAX: u64 = 1 << 32;
 /// Marks the format, of which this is the first version.
 const FORMAT: u64 = u64::from_le_bytes(*b"blrate01");
-const FIELDS: usize = 10;
+const FIELDS: usize = 12;
+/// So long after its last request, the lowest rate of those who share the limit holds for all of them.
+const LOWEST_FOR: u64 = 10 * SECOND;
 /// The length of its encoding.
 pub const LENGTH: usize = FIELDS * 8;
 
@@ -58,6 +60,10 @@ pub struct State {
     pub in_window: u64,
     /// See `window`.
     pub in_previous: u64,
+    /// The lowest rate with which a request was made lately; 0 before the first one.
+    pub lowest: f64,
+    /// The time of the last request with that rate.
+    pub lowest_at: u64,
 }
 
 /// A change of what is known.
@@ -78,7 +84,13 @@ impl State {
         let now = now.max(self.updated);
         self.updated = now;
         match change {
-            Change::Reserve => self.reserve(allowance, now),
+            Change::Reserve => {
+                let own = own_rate(allowance);
+                if own <= self.lowest_rate(now) {
+                    (self.lowest, self.lowest_at) = (own, now);
+                }
+                self.reserve(allowance, now)
+            }
             Change::Hold(wait) => {
                 let wait = nanos(wait).min(AHEAD_MAX);
                 self.held_until = self.held_until.max(now.saturating_add(wait));
@@ -95,7 +107,8 @@ impl State {
     fn unless_implausible(self, now: u64) -> Self {
         let latest = now.saturating_add(AHEAD_MAX);
         let since = self.slowdown.map_or(0, |slowdown| slowdown.since);
-        let is_plausible = self.updated.max(since) <= now.saturating_add(SET_BACK_MAX)
+        let is_plausible = self.updated.max(since).max(self.lowest_at)
+            <= now.saturating_add(SET_BACK_MAX)
             && self.arrival.max(self.held_until) <= latest
             && self.window <= latest / SECOND
             && self.in_window.max(self.in_previous) <= COUNT_MAX;
@@ -127,8 +140,14 @@ impl State {
 
     /// Requests per second at that time.
     pub fn rate(&self, allowance: Allowance, now: u64) -> f64 {
-        let own = own_rate(allowance);
+        let own = own_rate(allowance).min(self.lowest_rate(now));
         self.slowed_to(now).map_or(own, |slowed| slowed.min(own))
+    }
+
+    /// The lowest rate of those who share the limit and have made a request lately.
+    fn lowest_rate(&self, now: u64) -> f64 {
+        let is_recent = now.saturating_sub(self.lowest_at) < LOWEST_FOR;
+        if is_recent && self.lowest > 0.0 { self.lowest } else { f64::INFINITY }
     }
 
     /// The rate that rejections have enforced, while they do.
@@ -179,6 +198,8 @@ impl State {
             self.window,
             self.in_window,
             self.in_previous,
+            self.lowest.to_bits(),
+            self.lowest_at,
         ];
         let mut bytes = [0; LENGTH];
         for (place, field) in bytes.chunks_exact_mut(8).zip(fields) {
@@ -205,11 +226,22 @@ impl State {
             window,
             in_window,
             in_previous,
+            lowest,
+            lowest_at,
         ] = fields;
-        let (low, recovered) = (f64::from_bits(low), f64::from_bits(recovered));
+        let [low, recovered, lowest] = [low, recovered, lowest].map(f64::from_bits);
         let slowdown = Some(Slowdown { since, low, recovered }).filter(Slowdown::is_plausible);
-        let state =
-            State { updated, arrival, held_until, slowdown, window, in_window, in_previous };
+        let state = State {
+            updated,
+            arrival,
+            held_until,
+            slowdown,
+            window,
+            in_window,
+            in_previous,
+            lowest,
+            lowest_at,
+        };
         if format == FORMAT { state.unless_implausible(now) } else { State::default() }
     }
 }
@@ -260,6 +292,22 @@ mod tests {
             &reserved(&mut state, allowance(10.0, 1), START, 4),
             &[0.0, 0.103_092_783, 0.206_185_567, 0.309_278_350],
         );
+    }
+
+    #[test]
+    fn of_different_rates_the_lowest_holds_for_all_until_it_is_unused_for_ten_seconds() {
+        let (slow, fast) = (allowance(20.0, 1), allowance(50.0, 1));
+        let mut state = State::default();
+        state.apply(Change::Reserve, slow, START);
+        assert!((state.rate(fast, START) - 19.4).abs() < 1e-9);
+        let mut last = START;
+        for request in 0..100 {
+            last = state.apply(Change::Reserve, if request % 2 == 0 { fast } else { slow }, START);
+        }
+        // 101 requests at 0.97 x 20 in a second.
+        assert!((((last - START) as f64) / SECOND as f64 - 100.0 / 19.4).abs() < 1e-6);
+        assert!((state.rate(fast, START + 9 * SECOND) - 19.4).abs() < 1e-9);
+        assert!((state.rate(fast, START + 10 * SECOND) - 48.5).abs() < 1e-9);
     }
 
     #[test]

@@ -72,6 +72,9 @@ impl Parameter {
             Argument::Json(..) if self.required => {
                 error.with_advice("For several keys, call `fetch_many` with a list.".to_owned())
             }
+            Argument::Json(_, "a list") => {
+                error.with_advice("Pass one value: for several, call once for each.".to_owned())
+            }
             _ => error,
         }
     }

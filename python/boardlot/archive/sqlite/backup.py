@@ -22,6 +22,8 @@ from boardlot.errors import ConfigError, StoreError
 
 # Pages that are copied between two looks for Ctrl-C: 4 MB.
 PAGES = 1_000
+# SQLite's codes: Python names them from 3.11 on.
+SQLITE_BUSY, SQLITE_LOCKED = 5, 6
 MAGIC = b"SQLite format 3\0"
 # The `user_version` of a backup, until an update writes to it: "bkup".
 MARK = 0x626B7570
@@ -243,7 +245,7 @@ def _copy(source: SqliteConnection, into: SqliteConnection, target: Path, wait: 
 
     def progress(status: int, *_: int) -> None:
         # Also a look for Ctrl-C.
-        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() >= end:
+        if status in (SQLITE_BUSY, SQLITE_LOCKED) and time.monotonic() >= end:
             raise store_error(
                 str(target),
                 "is being written by another process",

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any
 
 from boardlot._core import _authorize_reading
+from boardlot._support.nearest import did_you_mean
 from boardlot.archive.database import Row, Transaction
 from boardlot.archive.locks import WAIT
 from boardlot.errors import ConfigError
@@ -125,7 +126,12 @@ def run_query(
         if isinstance(error, ConfigError) or is_busy(str(error)):
             raise
         hint = next((hint for part, hint in HINTS.items() if part in str(error)), "")
-        raise ConfigError(f"the query failed: {error}", hint=hint) from error
+        text = f"the query failed: {error}"
+        if str(error).startswith(NO_TABLE):
+            views = [name for (name,) in connection.execute(VIEWS)]
+            text += did_you_mean(str(error).removeprefix(NO_TABLE), views)
+            hint = f"The views are {', '.join(views)}."
+        raise ConfigError(text, hint=hint) from error
     finally:
         connection.reset()
         watch.close()
@@ -150,10 +156,11 @@ def _watch(interrupts: list[BaseException]) -> Generator[int, None, None]:
             yield 1
 
 
+NO_TABLE = "no such table: "
+VIEWS = "select name from sqlite_master where type = 'view' order by name"
 HINTS = {
     "not authorized": "A query can read, but nothing else.",
     "cannot modify": "A query can read, but nothing else.",
-    "no such table": "`select name from sqlite_master where type = 'view'` lists the views.",
     "no such column": "`select * from VIEW limit 1` shows the columns of a view; a text is written "
     "in single quotes, such as 'HK.00700'.",
 }

@@ -119,7 +119,7 @@ _OPEN: PerProcess[WeakSet[FileLock]] = PerProcess(WeakSet, _close_all)
 class FileLock(Lock):
     """A locked file next to the archive, removed afterwards."""
 
-    def __init__(self, path: Path | None, key: str, held_by: str) -> None:
+    def __init__(self, path: Path | None, key: str, held_by: tuple[str, str]) -> None:
         super().__init__(key, held_by)
         self._path = path
         self._file: _FileLock | None = None

@@ -189,7 +189,8 @@ class _Condition(NamedTuple):
         return time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)
 
     def _refused(self, expected: str) -> click.UsageError:
-        return click.UsageError(f"--where: {self.field} is {expected}, not {self.text!r}")
+        several = "; for several conditions, repeat --where" if " and " in self.text else ""
+        return click.UsageError(f"--where: {self.field} is {expected}, not {self.text!r}{several}")
 
 
 def _conditions(settings: Settings) -> list[_Condition]:
