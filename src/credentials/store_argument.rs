@@ -32,7 +32,8 @@ fn reject_async_method(
 fn reject_class(store: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = store.py();
     let Ok(class) = store.cast::<PyType>() else { return Ok(()) };
-    let load = import(py, "inspect")?.call_method1("getattr_static", (store, "load", py.None()))?;
+    let load =
+        import(py, "inspect")?.invoke_method("getattr_static", (store, "load", py.None()))?;
     if load.get_type().name()? != "function" {
         return Ok(());
     }

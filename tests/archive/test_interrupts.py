@@ -51,7 +51,7 @@ class Interrupt:
         gc.enable()
 
     def _profile(self, frame, event, called):
-        # In 3.10, an exception of this function ends a generator that resumes without its `finally`.
+        # In 3.10, an exception of this function ends a resuming generator without its `finally`.
         if event == "call" and sys.version_info < (3, 11) and frame.f_lasti >= 0:
             return
         # Not after `__enter__`, which is a call since 3.14: 3.15 looks for no signals there, and

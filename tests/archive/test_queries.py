@@ -6,7 +6,7 @@ import math
 import signal
 import subprocess
 import sys
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 
@@ -79,6 +79,20 @@ def test_a_time_of_any_time_zone_is_the_same_instant(hours, archive, book, clien
             assert archive.sql(query, [given]).to_dicts() == [{"n": before}]
     with pytest.raises(bl.ConfigError, match="without a time zone"):
         archive.sql(query, [datetime(2026, 11, 1)])
+
+
+def test_a_whole_second_and_a_day_are_what_the_views_show(archive, book, client):
+    mark = "?" if archive._database.identity == "integer primary key" else "%s"
+    second = datetime.now(timezone.utc).replace(microsecond=0) - timedelta(minutes=1)
+    book.fills[HK] = [archive_service.fill(1, int(second.timestamp()) * 10**6)]
+    book.lists[archive_service.path_of("dividends", "HK.00700")] = [{"ex_date": "2026/11/27"}]
+    archive.update(client, fills=[HK], dividends=["HK.00700"])
+    for query, value in (
+        ("select * from fills where create_time = {}", second),
+        ("select * from fills where create_time <= {}", second),
+        ("select * from dividends where ex_date = {}", date(2026, 11, 27)),
+    ):
+        assert len(archive.sql(query.format(mark), [value])) == 1
 
 
 def test_what_reads_is_a_query(archive, client):

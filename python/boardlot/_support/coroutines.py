@@ -31,9 +31,9 @@ def _is_async_function(function: Any) -> bool:
     flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
     if isinstance(flags, int) and flags & ASYNC:
         return True
-    mark = getattr(function, "_is_coroutine_mark", None)
-    known = getattr(sys.modules.get("inspect"), "_is_coroutine_mark", None)
-    if mark is not None and mark is known:
+    # Of `inspect.markcoroutinefunction`: whoever called it has imported the module.
+    inspect = sys.modules.get("inspect")
+    if inspect is not None and inspect.iscoroutinefunction(function):
         return True
     # `contextlib.asynccontextmanager` hides the function that it was given.
     function = getattr(function, "__func__", function)

@@ -7,6 +7,7 @@ import sqlite3
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import suppress
+from datetime import date, datetime
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -116,7 +117,7 @@ def run_query(
         driver.execute("pragma query_only = on")
         driver.set_authorizer(_authorize_reading)
         driver.set_progress_handler(watch.__next__, STEPS)
-        cursor = driver.execute(sql, parameters)
+        cursor = driver.execute(sql, [_parameter(value) for value in parameters])
         if cursor.description is None:
             raise ConfigError("the query failed: it returns nothing; expected a SELECT")
         found = [column[0] for column in cursor.description], cursor.fetchall()
@@ -138,6 +139,13 @@ def run_query(
     if interrupts:
         raise interrupts[0]
     return found
+
+
+def _parameter(value: Any) -> Any:
+    """A value of a query; a time as the text of the views, with all digits of its microseconds."""
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "microseconds")
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def _watch(interrupts: list[BaseException]) -> Generator[int, None, None]:
