@@ -12,6 +12,7 @@ def imported_by_the_core() -> None:
     import contextvars
     import datetime
     import decimal
+    import inspect
     import json
     import logging
     import numbers
