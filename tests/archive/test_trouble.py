@@ -8,6 +8,7 @@ import pickle
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import date, datetime, timezone
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -27,7 +28,7 @@ POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks and limits of 
 
 def content(path):
     """Everything in a SQLite file."""
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         return list(connection.iterdump())
 
 
@@ -134,7 +135,7 @@ def test_security_45_damage_that_sqlite_repeats_in_its_message_is_an_error(file)
 
 
 def test_a_database_of_something_else_is_left_as_it_is(file):
-    with sqlite3.connect(file) as connection:
+    with closing(sqlite3.connect(file)) as connection:
         connection.execute("create table mine (a)")
     before = file.read_bytes()
     with pytest.raises(bl.StoreError, match="is a database, but not an archive"):
