@@ -29,7 +29,8 @@ def better_error(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) 
     if not others and not unknown:
         return None
     name = function.__qualname__.removesuffix(".__init__")
-    return wrong_call(name, positional, named, others, unknown)
+    takes_any_name = bool(names(Parameter.VAR_KEYWORD))
+    return wrong_call(name, positional, named, others, unknown, takes_any_name)
 
 
 def unknown_keyword(name: str, unknown: Mapping[str, Any]) -> TypeError:
@@ -46,6 +47,7 @@ def wrong_call(
     named: list[str],
     others: Sequence[Any] | None,
     unknown: Mapping[str, Any] | None,
+    takes_any_name: bool = False,
 ) -> TypeError:
     """The error of a call with `others` by position and `unknown` by name. Shows no value."""
     kind, _, _ = function.rpartition(".")
@@ -60,7 +62,8 @@ def wrong_call(
     takes = f"{function}() takes {count} positional argument{'s' * (count != 1)}{names}"
     given = count + len(others or ())
     if not named:
-        return TypeError(f"{takes} but {given} were given")
+        by_name = "; pass the others by name" if takes_any_name else ""
+        return TypeError(f"{takes} but {given} were given{by_name}")
     name = "start" if "start" in named and _is_time((others or [None])[0]) else named[0]
     listed = f" (the names are {', '.join(named)})" if 1 < len(named) < 8 else ""
     return TypeError(f"{takes}; pass the next one by name, such as {name}=...{listed}")
