@@ -4,6 +4,7 @@ import asyncio
 import gc
 import inspect
 import re
+import typing
 import warnings
 from datetime import timedelta
 
@@ -34,6 +35,8 @@ def public_classes():
         name: thing
         for name, thing in found.items()
         if inspect.isclass(thing)
+        # In Python 3.10, `dict[str, Any]` is said to be a class.
+        and typing.get_origin(thing) is None
         and thing.__module__ != "boardlot._records"
         and not issubclass(thing, BaseException)
     }

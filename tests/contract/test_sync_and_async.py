@@ -91,7 +91,8 @@ def test_the_annotations_of_everything_public_can_be_evaluated():
 def public_functions(module):
     for name in getattr(module, "__all__", ()):
         thing = getattr(module, name)
-        if inspect.isclass(thing):
+        # In Python 3.10, `dict[str, Any]` is said to be a class.
+        if inspect.isclass(thing) and typing.get_origin(thing) is None:
             members = (inspect.getattr_static(thing, one) for one in dir(thing) if one[0] != "_")
             members = (one.fget if isinstance(one, property) else one for one in members)
             yield from (one for one in members if inspect.isfunction(one))

@@ -135,6 +135,8 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
                 hint="Wait until that process has finished, or end it. If another tool changed the "
                 "journal mode, readers wait, too: opening the archive again sets WAL mode.",
             )
+        if not text:  # In Python 3.10, a message that is not valid UTF-8 is lost.
+            text = "the database disk image is malformed"
         hint = next((hint for part, hint in HINTS.items() if part in text), "")
         # Unlike `Path`, this raises nothing for a name that is too long.
         if self.path and not os.path.isdir(self.path.parent):  # noqa: PTH112

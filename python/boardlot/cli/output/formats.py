@@ -119,6 +119,10 @@ class _Lines(list[str]):
     write = list.append
 
 
+# Python 3.10 writes no U+0000 without one: this character is of no text.
+ESCAPE = "\U0010ffff" if sys.version_info < (3, 11) else None
+
+
 class Csv(Writer):
     """A header, then the service's own values; flags are true or false, null is empty."""
 
@@ -132,7 +136,7 @@ class Csv(Writer):
         names = self._fields.names_for(page)
         lines = _Lines()
         # Before Python 3.13, a cell is quoted for the characters of the line's end alone.
-        rows = csv.writer(lines, lineterminator="\r\n")
+        rows = csv.writer(lines, lineterminator="\r\n", escapechar=ESCAPE)
         if names and not self._started:
             rows.writerow(self._visible(names))
             self._started = True
