@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import sys
 
 import pyarrow.parquet
 from boardlot.cli import main
@@ -54,7 +55,11 @@ def test_the_command_line(capsysbinary, tmp_path):
             assert main(line) == 0
         return capsysbinary.readouterr().out.decode()
 
-    assert texts_of(csv.DictReader(io.StringIO(written("csv"), newline=""))) == ALL
+    as_csv = written("csv")
+    if sys.version_info < (3, 11):  # Python's own reader refuses U+0000 until then.
+        as_csv = as_csv.replace("\0", "0")
+    shown = [text.replace("\0", "0") if sys.version_info < (3, 11) else text for text in ALL]
+    assert texts_of(csv.DictReader(io.StringIO(as_csv, newline=""))) == shown
     assert texts_of(json.loads(written("json"))) == ALL
     assert texts_of(map(json.loads, filter(None, written("jsonl").split("\n")))) == ALL
     written("parquet", "--out", str(tmp_path / "stocks.parquet"))
