@@ -119,8 +119,8 @@ class _Lines(list[str]):
     write = list.append
 
 
-# Python 3.10 writes no U+0000 without one: this character is of no text.
-ESCAPE = "\U0010ffff" if sys.version_info < (3, 11) else None
+# Python 3.10 writes no U+0000 without one: a code point that Unicode reserves for no character.
+ESCAPE = "\U0005fffe" if sys.version_info < (3, 11) else None
 
 
 class Csv(Writer):
