@@ -164,7 +164,8 @@ class RateLimit:
     Requests are evenly spaced, first come, first served within a process, and processes take turns. A
     `Retry-After` of the service to one of them, or a request that it throttles, holds back all. Three
     percent of the rate is not used, so that no second has more requests than the rate plus `burst`, although
-    some requests take longer to reach the service than others.
+    some requests take longer to reach the service than others. If those who share a limit have different
+    rates, the lowest one with which a request was made in the last ten seconds holds for all.
 
     `rate` is in requests per second, from 0.001 to 1,000,000. `burst` is the number of requests that may be
     sent at once after a pause. `name` is any text. `database` is the URL of a PostgreSQL database (extra
