@@ -35,6 +35,7 @@ use boardlot_client::{
     api::{self, ENDPOINTS},
     client::Client as Core,
     http::{Body, HttpResponse, RequestPlan, method},
+    os::process::shared,
     pages::{PagedCall, Windows},
 };
 
@@ -51,8 +52,17 @@ pub struct ClientBase {
     observer: Arc<PythonObserver>,
     /// The objects to which the observer has weak references.
     instrumentation: Mutex<Vec<Py<StrongRef>>>,
-    /// The builders of the records, for each endpoint in the order of the table.
-    builders: Vec<RowBuilderPool>,
+}
+
+/// The builders of the records, for each endpoint in the order of the table. All clients of a process share
+/// them: what one thread keeps for one endpoint takes 10 kB, and an application may have a client for each
+/// user.
+struct Builders(Vec<RowBuilderPool>);
+
+impl Default for Builders {
+    fn default() -> Self {
+        Builders(ENDPOINTS.iter().map(|_| RowBuilderPool::default()).collect())
+    }
 }
 
 impl ClientBase {
@@ -72,15 +82,16 @@ impl ClientBase {
     }
 
     /// The builders of an endpoint's records: a custom endpoint keeps its own.
-    fn builders_of(&self, given: &Bound<'_, PyAny>, endpoint: &api::Endpoint) -> RowBuilderPool {
+    fn builders_of(given: &Bound<'_, PyAny>, endpoint: &api::Endpoint) -> PyResult<RowBuilderPool> {
         if let Ok(own) = given.cast::<Endpoint>() {
-            return own.get().builders.clone();
+            return Ok(own.get().builders.clone());
         }
         let index = match given.cast::<BuiltInEndpoint>() {
             Ok(built_in) => Some(built_in.get().index),
             Err(_) => ENDPOINTS.iter().position(|row| row.name == endpoint.name),
         };
-        index.and_then(|index| self.builders.get(index)).cloned().unwrap_or_default()
+        let all = shared::<Builders>().or_raise(given.py())?;
+        Ok(index.and_then(|index| all.0.get(index)).cloned().unwrap_or_default())
     }
 }
 
@@ -127,7 +138,6 @@ impl ClientBase {
             referents,
             observer,
             instrumentation: Mutex::default(),
-            builders: ENDPOINTS.iter().map(|_| RowBuilderPool::default()).collect(),
         })
     }
 
@@ -179,7 +189,6 @@ impl ClientBase {
             referents: vec![this.clone().into_any().unbind()],
             observer: base.observer.clone(),
             instrumentation: Mutex::default(),
-            builders: base.builders.clone(),
         }
     }
 
@@ -257,7 +266,7 @@ impl ClientBase {
         let core = base.core(py)?;
         let given = endpoint;
         let (endpoint, arguments) = endpoint_arguments(given, &arguments)?;
-        let rows = Rows::from_core(&base.builders_of(given, &endpoint));
+        let rows = Rows::from_core(&Self::builders_of(given, &endpoint)?);
         let is_paged = endpoint.paging.is_some();
         let future = async move { core.call(&endpoint, &arguments).await };
         let call = Call::new(future, rows);

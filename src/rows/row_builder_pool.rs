@@ -13,8 +13,8 @@ use crate::interpreter::thread_end;
 use crate::prelude::*;
 use boardlot_client::decode::{RecordRef, Rows};
 
-/// The number of builders that are kept for one list. More threads at once make theirs each time.
-const MAX_BUILDERS: usize = 8;
+/// The number of builders that are kept for one endpoint. More threads at once make theirs each time.
+const MAX_BUILDERS: usize = 32;
 
 /// The builders of a list's records, shared by everything that reads them.
 #[derive(Clone)]

@@ -288,3 +288,26 @@ def test_a_yield_and_a_sum_are_of_one_currency_and_of_what_was_paid(sandbox):
     assert table["yield %"].dropna().to_dict()["HK.00700"] == 4.0
     assert table["price"]["HK.00005"] == 60.0
     assert numpy.isnan(table["yield %"]["HK.00005"])
+
+
+def test_exposure_over_two_years_is_that_of_a_computation_of_its_own():
+    """In each currency, the shares of each code at the end times the price of its last fill."""
+    names, _ = values("9-exposure", "last_traded =")
+    for market, currency in (("HK", "HKD"), ("US", "USD")):
+        fills = names["client"].fills_history(
+            ACCOUNT, market, start="2024-11-01T00:00:00Z", end="2026-11-21T00:00:00Z"
+        )
+        held, price = Counter(), {}
+        for fill in sorted(fills.all(), key=lambda fill: fill["create_time"]):
+            if fill["status"] == "OK":
+                side = {"BUY": 1, "SELL": -1}[fill["trd_side"]]
+                held[fill["code"]] += side * Decimal(fill["qty"])
+                price[fill["code"]] = Decimal(fill["price"])
+        worth = {code: shares * price[code] for code, shares in held.items()}
+        last = names["exposure"][currency].iloc[-1]
+        assert last["long"] == pytest.approx(float(sum(x for x in worth.values() if x > 0)))
+        assert last["short"] == pytest.approx(float(sum(x for x in worth.values() if x < 0)))
+        assert last["net"] == pytest.approx(float(sum(worth.values())))
+        shown = names["latest"]["value"][names["currency_of"] == currency]
+        assert shown.to_dict() == pytest.approx({code: float(x) for code, x in worth.items()})
+    names["sandbox"].close()
