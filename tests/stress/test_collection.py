@@ -4,10 +4,12 @@ import asyncio
 import gc
 import inspect
 import weakref
+from pathlib import Path
 
 import boardlot as bl
 import pytest
 
+from ..support.processes import program, run_python
 from ..support.sandbox_process import SandboxProcess, Used
 from ..support.threads import wait_until
 from .cycles import CYCLES, Owner, collect
@@ -102,3 +104,13 @@ def test_security_41_clients_that_come_and_go_leave_no_client_thread_or_file(cou
 
         # Connections are closed in the background.
         wait_until(is_over, "the end of the clients, their threads and files")
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
+def test_ten_thousand_clients_that_are_in_use_take_less_than_100_mb(sandbox, tmp_path):
+    key, file = bl.generate_key(), tmp_path / "key.pem"
+    file.touch(0o600)
+    file.write_text(key.private_pem)
+    line = (sandbox.base_url, sandbox.accounts["sim"][0], sandbox.upload_key(key.public_pem))
+    kilobytes, _ = run_python(program(__file__, "clients_in_use"), *line, str(file))
+    assert float(kilobytes) < 10
