@@ -7,7 +7,7 @@ pub use pyo3::{
 };
 
 pub use super::interpreter::{
-    callback::{Invoke, import},
+    callback::{Invoke, import, warn},
     errors::{OrRaise, raise, wrong_type},
     texts::{bytes_of, flag_of, text_of},
 };

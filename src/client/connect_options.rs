@@ -2,8 +2,6 @@
 
 use std::{path::Path, time::Duration};
 
-use pyo3::exceptions::PyUserWarning;
-
 use super::options::{ConnectKind, connect_options};
 use crate::arguments::caller_arguments::{self, text, unknown_keyword};
 use crate::prelude::*;
@@ -54,9 +52,7 @@ pub fn attempt_seconds(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duratio
         let text = format!(
             "{name} is {seconds} seconds, which is {minutes} minutes; if milliseconds are meant, pass {meant}"
         );
-        let py = value.py();
-        let category = py.get_type::<PyUserWarning>();
-        import(py, "warnings")?.invoke_method("warn", (text, category, 1))?;
+        warn(value.py(), text)?;
     }
     Ok(read)
 }

@@ -185,11 +185,28 @@ pub fn client_rate(name: &str, value: &Bound<'_, PyAny>) -> PyResult<ClientRate>
     if value.is_instance_of::<PyString>() {
         return Err(wrong_type(name, value, "a number of requests per second, or a RateLimit"));
     }
-    rate(name, value).map(ClientRate::Own)
+    plausible_rate(name, value).map(ClientRate::Own)
 }
 
 fn positive_rate(value: &Bound<'_, PyAny>) -> PyResult<f64> {
-    rate("rate", value)
+    plausible_rate("rate", value)
+}
+
+/// The requests per second of a limit. A number that is probably the seconds between two requests is
+/// accepted, and warned about.
+fn plausible_rate(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    /// Whoever wants fewer knows that it is less than one in ten seconds.
+    const PROBABLY_SECONDS: f64 = 0.1;
+    let read = rate(name, value)?;
+    if read < PROBABLY_SECONDS {
+        let (pause, meant) = ((1.0 / read).round(), (1.0 / read).round());
+        let text = format!(
+            "{name} is {read} requests per second, which is one in {pause} seconds; if {read} seconds between \
+             requests are meant, pass {meant}"
+        );
+        warn(value.py(), text)?;
+    }
+    Ok(read)
 }
 
 /// The description of a limit for `explain` and the doctor.

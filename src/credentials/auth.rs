@@ -24,10 +24,12 @@ impl Auth {
         } else if let Ok(oauth) = value.cast::<OAuth>() {
             oauth.get().credentials()
         } else {
-            let is_awaitable = value.hasattr("__await__")?;
-            let expected = match is_awaitable {
-                true => "an ApiKey, a BearerToken or an OAuth: write await before it",
-                false => "an ApiKey('KEY_ID', 'key.pem'), a BearerToken('TOKEN') or an OAuth",
+            let expected = if value.hasattr("__await__")? {
+                "an ApiKey, a BearerToken or an OAuth: write await before it"
+            } else if value.is_callable() && !value.is_instance_of::<PyType>() {
+                "an ApiKey, a BearerToken or an OAuth: call it, as in auth=sandbox.api_key()"
+            } else {
+                "an ApiKey('KEY_ID', 'key.pem'), a BearerToken('TOKEN') or an OAuth"
             };
             return Err(wrong_type("auth", value, expected));
         };

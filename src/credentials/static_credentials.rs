@@ -6,7 +6,6 @@ use std::{
     sync::Arc,
 };
 
-use pyo3::exceptions::PyUserWarning;
 use zeroize::Zeroizing;
 
 use crate::prelude::*;
@@ -71,8 +70,7 @@ impl ApiKey {
             let path = path.display();
             let text =
                 format!("the key file {path} can be read by other users; run: chmod 600 {path}");
-            let category = py.get_type::<PyUserWarning>();
-            import(py, "warnings")?.invoke_method("warn", (text, category, 1))?;
+            warn(py, text)?;
         }
         // A pickle may be loaded in another working directory.
         let path = std::path::absolute(&path).unwrap_or(path);

@@ -6,7 +6,7 @@
 use pyo3::{
     BoundObject,
     conversion::FromPyObjectOwned,
-    exceptions::{PyRuntimeError, PyStopAsyncIteration, PyStopIteration},
+    exceptions::{PyRuntimeError, PyStopAsyncIteration, PyStopIteration, PyUserWarning},
     prelude::*,
     types::{PyDict, PyString, PyTuple},
 };
@@ -84,6 +84,12 @@ pub fn import<'py>(py: Python<'py>, module: &str) -> PyResult<Bound<'py, PyAny>>
     thread_end::register();
     let imported = py.import(module).map(Bound::into_any);
     imported.map_err(|error| no_stop_iteration(py, error))
+}
+
+/// A warning for the caller of boardlot, at the line of the call.
+pub fn warn(py: Python<'_>, text: String) -> PyResult<()> {
+    let category = py.get_type::<PyUserWarning>();
+    import(py, "warnings")?.invoke_method("warn", (text, category, 1)).map(drop)
 }
 
 /// Runs the handlers of signals that have arrived.

@@ -34,7 +34,8 @@ def test_each_state_of_a_list_can_be_seen_again(archive, book, client):
         book.lists[PATH] = rows
         archive.update(client, plates=[PLATE])
         states.append(rows)
-    assert archive.seen("plates", PLATE, at=times[0]) == []
+    with pytest.warns(UserWarning, match="was first read at .*: nothing is known of it before"):
+        assert archive.seen("plates", PLATE, at=times[0]) == []
     for rows, after in zip(states, [*times[1:], None], strict=True):
         assert archive.seen("plates", PLATE, at=after) == rows
     changes = archive.changes("plates", PLATE)
@@ -113,7 +114,8 @@ def test_every_list_is_stored_under_its_own_key(archive, book, client):
     assert not report.errors
     for name, key in keys.items():
         assert archive.seen(name, key) == book.lists[path_of(name, key)]
-        assert archive.seen(name, key, at="2000-01-01") == []
+        with pytest.warns(UserWarning, match=r"at is 2000-01-01T00:00:00Z, but"):
+            assert archive.seen(name, key, at="2000-01-01") == []
     assert {row["list"]: row["records"] for row in archive.status()} == dict.fromkeys(keys, 1)
 
 

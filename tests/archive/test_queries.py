@@ -81,6 +81,15 @@ def test_a_time_of_any_time_zone_is_the_same_instant(hours, archive, book, clien
         archive.sql(query, [datetime(2026, 11, 1)])
 
 
+def test_a_text_that_sqlite_does_not_compare_as_a_time_has_a_warning(file, client):
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=[HK])
+        query = "select * from fills where create_time >= ?"
+        with pytest.warns(UserWarning, match=r"parameter 1 .*: pass a datetime"):
+            archive.sql(query, ["2026-11-24T00:00:00Z"])
+        archive.sql(query, ["2026-11-24"])
+
+
 def test_a_whole_second_and_a_day_are_what_the_views_show(archive, book, client):
     mark = "?" if archive._database.identity == "integer primary key" else "%s"
     second = datetime.now(timezone.utc).replace(microsecond=0) - timedelta(minutes=1)

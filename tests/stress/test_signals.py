@@ -46,6 +46,7 @@ def test_security_32_ctrl_c_ends_every_way_to_read_pages(silent, way):
     ends_at_once(lambda: next(read()) if way == "pages" else read())
 
 
+@pytest.mark.filterwarnings("ignore:rate_limit is")
 def test_security_32_ctrl_c_ends_every_kind_of_waiting():
     with StandInService(lambda _: response(b"", 429, {"Retry-After": "50"})) as throttled:
         ends_at_once(client_of(throttled, max_retries=2, timeout=300.0).server_time)

@@ -135,6 +135,7 @@ def test_a_slow_hook_is_blamed_and_no_limit(hook, rate_limit):
         over.set()
 
 
+@pytest.mark.filterwarnings("ignore:rate_limit is")
 def test_the_rate_limit_is_blamed():
     with StandInService(lambda _: TIME) as server:
         client = client_of(server, rate_limit=0.01, **SHORT)

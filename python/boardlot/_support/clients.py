@@ -129,6 +129,8 @@ def _instead(rows: object, name: str, known: list[str]) -> str:
 
 
 def _of_records(records: Any, name: str) -> str:
+    if name == "to_ical":
+        return "; a calendar has it: `client.ipo_calendar().to_ical()`"
     if name in {field.name for field in records.schema}:
         return f"; it is a field: write `records[0][{name!r}]`, or `to_pandas()[{name!r}]`"
     return ""

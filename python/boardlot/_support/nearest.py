@@ -71,6 +71,8 @@ ELSEWHERE = {
 }
 
 _FRAMES = "ask the result for it: `.to_pandas(decimals='decimal')`, or `.to_dicts(typed=True)`"
+_ZONES = "times are UTC: convert the column, frame['create_time'].dt.tz_convert('Asia/Hong_Kong')"
+_NO_RANGE = "the method has no time range: select rows of the frame that `.to_pandas()` returns"
 _ROWS = "the result is a list: `[:5]` are its first rows"
 _VERIFIED = (
     "certificates are always verified; to trust those of your own authority, pass ca_file='FILE'"
@@ -89,6 +91,8 @@ INSTEAD = (
     (_LIMIT, "resume", "rows are limited by `.all(max_items=5)`"),
     (_LIMIT, "acc_id", _ROWS),
     (_LIMIT, "symbol", _ROWS),
+    ("tz timezone time_zone", "decimals", _ZONES),
+    ("start end since until", "symbol plate_code", _NO_RANGE),
     ("decimals typed", "acc_id", _FRAMES),
     ("decimals typed", "symbol", _FRAMES),
     (

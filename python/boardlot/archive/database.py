@@ -47,6 +47,8 @@ class Database(Protocol):
     name: str
     # The type of a column of numbers that the database assigns.
     identity: str
+    # True if the views have times as texts.
+    times_are_texts: bool
 
     def transaction(self, lock: Lock | None = None) -> AbstractContextManager[Transaction]:
         """A transaction, committed at the end and rolled back if there was an error.

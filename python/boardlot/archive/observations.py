@@ -175,6 +175,16 @@ def seen(database: Database, spec: ListSpec, key: str, at: int | None) -> list[s
     return [text for (text,) in rows]
 
 
+def first_read(database: Database, spec: ListSpec, key: str) -> int | None:
+    """When a list was read for the first time, in microseconds."""
+    query = (
+        "select min(s.seen_at) from lists l join snapshots s on s.list = l.id "
+        "where l.list = ? and l.key = ?"
+    )
+    ((first,),) = database.read(query, (spec.name, key))
+    return None if first is None else int(first)
+
+
 def seen_with_time(database: Database, spec: ListSpec, key: str) -> tuple[list[str], int]:
     """The texts of the records of the last complete read, and when that was, in microseconds."""
     # One query, so that both are of the same read; a list without records has a row as well.

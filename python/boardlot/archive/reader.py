@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Mapping, Sequence, Sized
 from contextlib import closing
@@ -26,6 +27,8 @@ from boardlot.archive.tables import QueryResult, export
 from boardlot.errors import ConfigError
 from boardlot.records import records_of
 
+# A time as it is written elsewhere, but not in the views of SQLite.
+ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d.*")
 # After this long without a complete read, `check` reports a list.
 UNREAD = timedelta(days=7)
 
@@ -109,8 +112,8 @@ class Reader:
                 microseconds since 1970.
 
         Returns:
-            The records in the service's order; empty if the list had not been read yet, with a
-            warning if no update has.
+            The records in the service's order; empty, with a warning, if the list had not been read
+            by then.
 
         Raises:
             ConfigError: There is no list of this name, or `key` or `at` is not valid.
@@ -121,6 +124,13 @@ class Reader:
         texts = observations.seen(self._database, spec, checked, at_micros)
         rows = spec.rows(checked, texts)
         self._warn(rows, spec.place(checked), f"{spec.name} {checked}")
+        first = observations.first_read(self._database, spec, checked)
+        if at_micros is not None and first is not None and at_micros < first:
+            warnings.warn(
+                f"at is {shown_time(at_micros)}, but {spec.name} {checked} was first read at "
+                f"{shown_time(first)}: nothing is known of it before; for now, leave out at=",
+                stacklevel=3,
+            )
         return records_of(rows)
 
     def changes(
@@ -255,6 +265,13 @@ class Reader:
                 f"parameters is of type {type(parameters).__name__}; expected a list or a tuple"
             )
         parameters = [_parameter(number, value) for number, value in enumerate(parameters, 1)]
+        for number, value in enumerate(parameters, 1):
+            if self._database.times_are_texts and isinstance(value, str) and ISO.fullmatch(value):
+                warnings.warn(
+                    f"parameter {number} of the query is the text {value!r}; SQLite compares it as "
+                    "a text with times such as '2026-11-24 00:00:00.000000+00:00': pass a datetime",
+                    stacklevel=3,
+                )
         result = QueryResult(*self._database.query(query, parameters))
         if not result and not self._database.read("select 1 from series union select 1 from lists"):
             warnings.warn(f"the archive {self._database.name} has no update", stacklevel=3)

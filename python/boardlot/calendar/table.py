@@ -245,8 +245,10 @@ def _aware(stamp: datetime) -> datetime:
     """The time in UTC."""
     write = "write datetime(..., tzinfo=timezone.utc)"
     if not isinstance(stamp, datetime):
+        hint = "It returns bytes: Path('ipos.ics').write_bytes(calendar.to_ical()) writes a file."
         raise ConfigError(
-            f"stamp is {stamp!r}; expected an aware datetime, got {type(stamp).__name__}: {write}"
+            f"stamp is {stamp!r}; expected an aware datetime, got {type(stamp).__name__}: {write}",
+            hint=hint,
         )
     if datetime.utcoffset(stamp) is None:
         raise ConfigError(f"stamp is the naive datetime {stamp}; expected an aware one: {write}")

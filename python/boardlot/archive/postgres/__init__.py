@@ -91,6 +91,7 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     """
 
     identity = "bigint generated always as identity primary key"
+    times_are_texts = False
     driver_error: tuple[type[Exception], ...] = (psycopg.Error,)
 
     def __init__(self, target: Hidden) -> None:

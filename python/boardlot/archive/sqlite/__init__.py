@@ -42,6 +42,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
     """A file in WAL mode: readers and the writer do not block each other."""
 
     identity = "integer primary key"
+    times_are_texts = True
     # The driver decodes SQLite's messages, which repeat what they are about.
     driver_error: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
 

@@ -84,6 +84,8 @@ def _selected(columns: str | None) -> list[str] | None:
 
 
 CONDITION = re.compile(r"\s*([^\s=!<>~]+)\s*(!=|<=|>=|==?|<|>|~)\s*(.*?)\s*", re.DOTALL)
+# A condition after another one, as in `code=HK.00700,status=OK`.
+ANOTHER = re.compile(r"(,|;|&&?|\band\b|\bor\b)\s*[a-z_]+\s*(!=|<=|>=|=|<|>)", re.IGNORECASE)
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "==": operator.eq,
@@ -189,8 +191,7 @@ class _Condition(NamedTuple):
         return time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)
 
     def _refused(self, expected: str) -> click.UsageError:
-        several = "; for several conditions, repeat --where" if " and " in self.text else ""
-        return click.UsageError(f"--where: {self.field} is {expected}, not {self.text!r}{several}")
+        return click.UsageError(f"--where: {self.field} is {expected}, not {self.text!r}")
 
 
 def _conditions(settings: Settings) -> list[_Condition]:
@@ -207,6 +208,10 @@ def _conditions(settings: Settings) -> list[_Condition]:
         if comparison == "=" and value[:1] in ("<", ">", "!"):
             meant = f"{field}{value[0]}={value[1:]}"
             raise click.UsageError(f"--where {text!r} is not a condition; did you mean {meant!r}?")
+        if ANOTHER.search(value):
+            raise click.UsageError(
+                f"--where {text!r} is several conditions; expected one: repeat --where for each"
+            )
         conditions.append(_Condition(field, comparison, value))
     return conditions
 
