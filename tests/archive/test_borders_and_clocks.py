@@ -89,6 +89,7 @@ def test_a_clock_of_a_machine_that_is_wrong_changes_no_time(archive, book, clien
     assert archive.check() == []
 
 
+@pytest.mark.filterwarnings("ignore:at is")
 def test_a_time_that_cannot_be_is_reported_and_does_not_hide_what_is_read_later(
     archive, book, client, machine
 ):
