@@ -199,10 +199,10 @@ fn plausible_rate(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
     const PROBABLY_SECONDS: f64 = 0.1;
     let read = rate(name, value)?;
     if read < PROBABLY_SECONDS {
-        let (pause, meant) = ((1.0 / read).round(), (1.0 / read).round());
+        let inverse = (1.0 / read).round();
         let text = format!(
-            "{name} is {read} requests per second, which is one in {pause} seconds; if {read} seconds between \
-             requests are meant, pass {meant}"
+            "{name} is {read} requests per second, which is one in {inverse} seconds; if {read} seconds between \
+             requests are meant, pass {inverse}"
         );
         warn(value.py(), text)?;
     }

@@ -124,13 +124,14 @@ class Reader:
         texts = observations.seen(self._database, spec, checked, at_micros)
         rows = spec.rows(checked, texts)
         self._warn(rows, spec.place(checked), f"{spec.name} {checked}")
-        first = observations.first_read(self._database, spec, checked)
-        if at_micros is not None and first is not None and at_micros < first:
-            warnings.warn(
-                f"at is {shown_time(at_micros)}, but {spec.name} {checked} was first read at "
-                f"{shown_time(first)}: nothing is known of it before; for now, leave out at=",
-                stacklevel=3,
-            )
+        if at_micros is not None:
+            first = observations.first_read(self._database, spec, checked)
+            if first is not None and at_micros < first:
+                warnings.warn(
+                    f"at is {shown_time(at_micros)}, but {spec.name} {checked} was first read at "
+                    f"{shown_time(first)}: nothing is known of it before; for now, leave out at=",
+                    stacklevel=3,
+                )
         return records_of(rows)
 
     def changes(
