@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 Row = dict[str, object]
@@ -32,6 +33,7 @@ PAGE_ROWS = 50
 # Pages that differ; longer lists go round them, each page with a cursor of its own.
 PAGES_APART = 400
 FILLS_HEAD = b'{"s":"ok","d":{"order_fills":'
+UPDATED = re.compile(rb'"updated_time":\d+')
 
 
 def dumps(value: object, *, ascii_only: bool = False) -> bytes:
@@ -93,11 +95,18 @@ def fills_pages(count: int) -> Iterator[bytes]:
         yield fills_page(apart[page % len(apart)], page + 1 if page + 1 < pages else None)
 
 
-def write_pages(path: Path, count: int) -> None:
+def fills_of_windows(count: int, windows: int, start: int, end: int) -> Iterator[bytes]:
+    """The pages of so many windows of a time range, the latest first, and as many of each."""
+    for window in range(windows):
+        middle = end - (end - start) * (2 * window + 1) // (2 * windows)
+        for page in fills_pages(count // windows):
+            yield UPDATED.sub(b'"updated_time":%d' % middle, page)
+
+
+def write_pages(path: Path, pages: Iterable[bytes]) -> None:
     """A page a line."""
     with path.open("wb") as file:
-        for page in fills_pages(count):
-            file.write(page + b"\n")
+        file.writelines(page + b"\n" for page in pages)
 
 
 def read_pages(path: str) -> list[bytes]:

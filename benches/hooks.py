@@ -3,9 +3,10 @@
 - `_core._response_parser(name, arguments)(body) -> Rows`: what the method of that name makes of
   one response; as a client does, it keeps what builds the records from one response to the next.
   `arguments` is the list of pairs that `ClientBase._call` takes.
-- `_core._pages_of_bodies(name, arguments, bodies, copied=False) -> Pages`: what a pager of these
-  responses, one after another, in place of requests. With `copied`, each page has a copy of its
-  own, as if it came from the network: where memory is measured and the pages are kept.
+- `_core._pages_of_bodies(name, arguments, bodies, copied=False, windows=None) -> Pages`: what a
+  pager of these responses, one after another, in place of requests. With `copied`, each page has a copy
+  of its own, as if it came from the network: where memory is measured and the pages are kept. With
+  `windows`, each window of the time range has an equal share of the responses.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-FILLS = [("acc_id", "281756"), ("trd_market", "HK"), ("end", 1_790_000_000_000_000)]
+START, END = 1_786_000_000_000_000, 1_790_000_000_000_000
+FILLS = [("acc_id", "281756"), ("trd_market", "HK"), ("start", START), ("end", END)]
 
 
 class HookMissing(Exception):
@@ -36,11 +38,11 @@ def reader_of(name: str, arguments: list[tuple[str, Any]]) -> Callable[[bytes], 
     return lambda body: records_of(parse(body))
 
 
-def pager_of(bodies: Sequence[bytes], copied: bool = False) -> Any:
+def pager_of(bodies: Sequence[bytes], copied: bool = False, windows: int = 1) -> Any:
     """A pager over pages of fills."""
     import boardlot as bl
 
-    return bl.Pager(_hook("_pages_of_bodies")("fills_history", FILLS, bodies, copied))
+    return bl.Pager(_hook("_pages_of_bodies")("fills_history", FILLS, bodies, copied, windows))
 
 
 def require() -> None:

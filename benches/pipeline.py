@@ -22,7 +22,6 @@ from urllib.request import urlopen
 from . import data, server
 
 RANGE = re.compile(rb"[?&](start|end)=(\d+)")
-UPDATED = re.compile(rb'"updated_time":\d+')
 DAY_MICROS = 86_400_000_000
 # Of each window: when its requests were received, and when its responses were sent.
 Times = dict[int, list[tuple[int, int]]]
@@ -58,7 +57,7 @@ class Noted(server.Connected):
         window = (ends[b"start"], ends[b"end"])
         if window not in self.windows:
             middle = b'"updated_time":%d' % (sum(window) // 2)
-            self.windows[window] = [UPDATED.sub(middle, rows) for rows in self.pages.fills]
+            self.windows[window] = [data.UPDATED.sub(middle, rows) for rows in self.pages.fills]
         rows = self.windows[window][page % len(self.pages.fills)]
         body = data.fills_page(rows, page + 1 if page + 1 < pages else None)
         self.transport.write(server.RESPONSE % len(body) + body)

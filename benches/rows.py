@@ -34,7 +34,7 @@ def rows(settings: Settings) -> list[Row]:
     count = int(settings.pick(1_000_000, 50_000))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "fills.jsonl"
-        data.write_pages(path, count)
+        data.write_pages(path, data.fills_pages(count))
         read, keeping, typed = (
             in_processes(
                 "rows",

@@ -1564,4 +1564,5 @@ def _pages_of_bodies(
     arguments: list[tuple[str, Any]],
     bodies: list[bytes],
     copied: bool = False,
+    windows: int | None = None,
 ) -> Pages: ...

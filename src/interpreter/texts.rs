@@ -11,7 +11,7 @@ use super::{
     callback,
     errors::{is_refusal, raise, wrong_type},
 };
-use boardlot_client::error::Error;
+use boardlot_client::{decode::Decimals, error::Error};
 
 /// A string.
 pub fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
@@ -27,7 +27,8 @@ pub trait GivenText<'a>: Sized {
 
 impl<'a> GivenText<'a> for &'a str {
     fn given(name: &str, value: &'a Bound<'_, PyAny>) -> PyResult<Self> {
-        let text = value.cast::<PyString>().map_err(|_| other_type(name, value, "a str"))?;
+        let expected = if name == "decimals" { Decimals::NAMES } else { "a str" };
+        let text = value.cast::<PyString>().map_err(|_| other_type(name, value, expected))?;
         text.to_str().map_err(|_| not_unicode(name, value))
     }
 }

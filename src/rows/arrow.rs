@@ -77,7 +77,7 @@ pub fn column_options(decimals: &str, invalid: &str, strings: &str) -> Result<Co
         "float64" => Decimals::Float64,
         "decimal" => Decimals::Decimal,
         "string" => Decimals::Text,
-        other => return invalid_option("decimals", other, "'float64', 'decimal' or 'string'"),
+        other => return invalid_option("decimals", other, Decimals::NAMES),
     };
     let invalid = match invalid {
         "raise" => InvalidValues::Raise,

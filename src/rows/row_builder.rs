@@ -358,10 +358,16 @@ impl KnownLayout {
             (reason, Target::Class(class), Some(field)) => {
                 unconvertible(py, class, field, &reason, row, json)
             }
-            _ => match (column.converter.conversion(), Value::parse(json)) {
-                (_, Err(error)) => raise(py, row.invalid(&error)),
-                _ => raise(py, type_mismatch(&name, row.number, json)),
-            },
+            _ => {
+                let declared = spec.fields.iter().find(|field| field.name == name);
+                match (Value::parse(json), declared) {
+                    (Err(error), _) => raise(py, row.invalid(&error)),
+                    (Ok(_), Some(field)) => {
+                        raise(py, type_mismatch(&name, field.kind, row.number, json))
+                    }
+                    (Ok(_), None) => unreadable(py, row),
+                }
+            }
         }
     }
 }

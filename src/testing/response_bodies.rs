@@ -20,8 +20,8 @@ use crate::{
 };
 use boardlot_client::{
     decode::{Page, Rows as Core},
-    http::HttpResponse,
-    pages::{PagedCall, Pages as CorePages, RecordsCall, Source},
+    http::{HttpResponse, TimeRange},
+    pages::{PagedCall, Pages as CorePages, RecordsCall, Source, Windows},
 };
 
 /// Parses the responses to a call.
@@ -56,20 +56,26 @@ impl ResponseParser {
 }
 
 /// Pages that have these bodies; copies of them with `copied`, as a body from the network has
-/// memory of its own.
+/// memory of its own. With `windows`, each window of the time range has an equal share of them, the
+/// latest the first.
 #[pyfunction]
-#[pyo3(name = "_pages_of_bodies", signature = (name, arguments, bodies, copied = false))]
+#[pyo3(name = "_pages_of_bodies", signature = (name, arguments, bodies, copied = false, windows = None))]
 pub fn pages_of_bodies(
     py: Python<'_>,
     name: &Bound<'_, PyAny>,
     arguments: Arguments<'_>,
     bodies: Vec<PyBackedBytes>,
     copied: bool,
+    windows: Option<u32>,
 ) -> PyResult<Pages> {
     let (endpoint, given) = endpoint_arguments(name, &arguments)?;
-    let bodies = bodies.into_iter().map(Bytes::from_owner).collect();
-    let source = Arc::new(Bodies { bodies, copied, next: AtomicUsize::new(0) });
-    let pages = PagedCall::new(&endpoint, &given, None)
+    let bodies: Vec<Bytes> = bodies.into_iter().map(Bytes::from_owner).collect();
+    let count = windows.map_or(1, |windows| windows as usize);
+    let share = bodies.len() / count.max(1);
+    let next = (0..count).map(|window| AtomicUsize::new(window * share)).collect();
+    let source = Arc::new(Bodies { bodies, copied, next });
+    let windows = windows.map(|windows| Windows::Number(windows.into()));
+    let pages = PagedCall::new(&endpoint, &given, windows)
         .and_then(|call| CorePages::new(source, call, None))
         .or_raise(py)?;
     Ok(Pages::new(CallMode::Sync, pages, None))
@@ -79,7 +85,24 @@ pub fn pages_of_bodies(
 struct Bodies {
     bodies: Vec<Bytes>,
     copied: bool,
-    next: AtomicUsize,
+    /// The next one of each window.
+    next: Vec<AtomicUsize>,
+}
+
+impl Bodies {
+    /// The next body of the window with this range.
+    fn next(&self, listing: &PagedCall, range: Option<(i64, i64)>) -> Option<&Bytes> {
+        let whole = listing.time_range.as_ref().and_then(TimeRange::known);
+        let window = match whole.zip(range) {
+            // A window requests a microsecond more than its own.
+            Some(((start, end), (_, last))) => {
+                (end - last + 1) * self.next.len() as i64 / (end - start).max(1)
+            }
+            None => 0,
+        };
+        let next = self.next.get(usize::try_from(window).ok()?)?;
+        self.bodies.get(next.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 impl Source for Bodies {
@@ -87,9 +110,9 @@ impl Source for Bodies {
         &'a self,
         listing: &'a PagedCall,
         _cursor: Option<&'a str>,
-        _range: Option<(i64, i64)>,
+        range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
-        let body = self.bodies.get(self.next.fetch_add(1, Ordering::Relaxed));
+        let body = self.next(listing, range);
         let body = match self.copied {
             true => body.map(|body| Bytes::copy_from_slice(body)),
             false => body.cloned(),

@@ -21,6 +21,11 @@ pub fn rows(value: &Bound<'_, PyAny>) -> PyResult<String> {
         return Err(wrong_type("rows", value, EXPECTED));
     }
     let py = value.py();
+    if value.hasattr("columns")? {
+        // Iterated, a frame is the names of its columns.
+        let expected = "a list of dicts, such as frame.to_dict('records') of pandas";
+        return Err(wrong_type("rows", value, expected));
+    }
     let items = reading(py, || value.try_iter()).map_err(|error| match is_refusal(py, &error) {
         true => wrong_type("rows", value, EXPECTED),
         false => error,

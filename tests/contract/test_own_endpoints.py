@@ -206,3 +206,15 @@ def test_only_what_changes_nothing_is_sent_twice(endpoint, idempotent):
     with StandInService([Response(drop=True)] * 2) as server, pytest.raises(bl.BoardlotError):
         client_of(server, max_retries=1).call(endpoint, **arguments)
     assert len(server.received) == (2 if idempotent else 1)
+
+
+@pytest.mark.parametrize("read", [lambda rows: rows.to_dicts(typed=True), bl.Records.to_arrow])
+def test_a_value_of_another_kind_is_refused_with_the_kind_that_was_declared(read):
+    endpoint = bl.Endpoint(
+        "search", "GET", "/api/v1.0/search/x", rows="data.list", record={"a": "date"}
+    )
+    with StandInService([response(LIST)]) as server, client_of(server) as client:
+        rows = client.call(endpoint)
+        says = "a of record 0 is 1, which is not of the field's declared kind, date"
+        with pytest.raises(bl.ProtocolError, match=says):
+            read(rows)

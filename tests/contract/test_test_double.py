@@ -3,6 +3,7 @@
 import datetime
 
 import boardlot as bl
+import pandas as pd
 import pytest
 from boardlot._endpoints import ENDPOINTS, Account
 
@@ -197,6 +198,12 @@ def test_put_takes_null_and_fields_that_are_unknown_or_missing(sandbox):
     sandbox.put("fills_history", rows)
     with sandbox.client() as client:
         assert client.fills_history("281756", "HK").all() == rows
+
+
+def test_a_frame_is_refused_as_rows(sandbox):
+    frame = pd.DataFrame([{"qty": "100"}])
+    with pytest.raises(bl.ConfigError, match=r"expected a list of dicts, such as frame\.to_dict"):
+        sandbox.put("fills_history", frame)
 
 
 def test_a_value_of_another_type_can_be_served_by_a_declaration_of_its_path(sandbox):

@@ -36,7 +36,7 @@ from boardlot.pager import Pager
 FILLS = 1_000
 SECONDS = 1.0
 # The lists that are read at a time.
-AT_ONCE = 8
+AT_ONCE = 16
 
 
 @dataclass(frozen=True)

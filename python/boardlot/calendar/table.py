@@ -110,6 +110,11 @@ class IpoCalendar(Sequence[dict[str, Any]]):
     def __getitem__(self, index: int | slice) -> dict[str, Any] | IpoCalendar:
         if isinstance(index, slice):
             return IpoCalendar(self._rows[index], self.errors)
+        if isinstance(index, str):
+            raise TypeError(
+                "a calendar is indexed by integers or slices, not str; the rows of a market are "
+                f"[row for row in calendar if row['market'] == {index!r}]"
+            )
         return dict(zip(NAMES, self._rows[index], strict=False))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:

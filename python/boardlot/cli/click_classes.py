@@ -66,6 +66,7 @@ class Command(_Accepting):
         return super().invoke(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
@@ -75,8 +76,11 @@ class Command(_Accepting):
                 raise
             if isinstance(error, click.NoSuchOption):
                 error = self._with_counterpart(ctx, error)
+            if is_extra and "--columns" in given:
+                hint = "--columns takes one value, with commas: --columns code,qty,price."
+                raise click.UsageError(f"{error.format_message()}. {hint}", error.ctx) from None
             # Arguments have no names on the command line.
-            if not self.examples or not any(isinstance(one, Argument) for one in self.params):
+            if not self.examples or not any(isinstance(one, click.Argument) for one in self.params):
                 raise error from None
             text = f"{error.format_message()} Write it as in `{self.examples[0]}`."
             raise click.UsageError(text, error.ctx) from None

@@ -153,7 +153,11 @@ fn check_path(path: &str) -> Result<()> {
             &format!("'{}'", shown.escape_debug()),
             "an absolute path without a query, fragment, backslash, control character or dot \
              segment",
-            "",
+            if path.contains("://") {
+                "; leave out the address, which is the client's"
+            } else {
+                ""
+            },
         ));
     }
     Ok(())

@@ -77,7 +77,12 @@ fn is_plausible(number: i128, per_second: i64) -> bool {
 
 /// Suggests what a text was meant to be, or says what it lacks, for the end of an error.
 fn meant_by_text(argument: &Argument, unit: TimeUnit) -> String {
-    let Argument::Text(text) = argument else { return String::new() };
+    let text = match argument {
+        Argument::Text(text) => text,
+        // A float, which has all digits of a whole number of microseconds.
+        Argument::Number(text) => text.strip_suffix(".0").unwrap_or_default(),
+        _ => return String::new(),
+    };
     let hyphens = text.trim().replace(['/', '.'], "-");
     if let Ok(number) = text.trim().parse() {
         meant(number, unit)

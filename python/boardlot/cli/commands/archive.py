@@ -237,7 +237,10 @@ def status(settings: Settings, file: str) -> None:
             help="Every version of a record, with the time at which it was seen.",
         ),
     ],
-    examples=[f"{UPDATE} --ipos hk && boardlot archive export trades.db ipos ipos.parquet"],
+    examples=[
+        "boardlot archive export trades.db fills fills.parquet --key 281756:HK",
+        f"{UPDATE} --ipos hk && boardlot archive export trades.db ipos ipos.parquet",
+    ],
 )
 @click.pass_obj
 def export(

@@ -227,7 +227,8 @@ fn checked_push<'t>(
         Err(PushError::TooManyFields) => *outcome = Err(too_sparse(MAX_UNDECLARED, 1)),
         Err(PushError::Invalid | PushError::InvalidMember) => {
             if invalid == InvalidValues::Raise && outcome.is_ok() {
-                *outcome = Err(type_mismatch(&column.name, number, json.unwrap_or_default()));
+                *outcome =
+                    Err(type_mismatch(&column.name, column.kind, number, json.unwrap_or_default()));
             }
         }
     }

@@ -10,10 +10,10 @@ use crate::{
 pub(super) const READ_DICTS: &str = "Read the records as dicts.";
 
 /// The error for a value that is not of its field's kind.
-pub fn type_mismatch(field: &str, number: RecordNumber, json: &str) -> Error {
-    let shown = record_value(json);
+pub fn type_mismatch(field: &str, kind: Kind, number: RecordNumber, json: &str) -> Error {
+    let (shown, kind) = (record_value(json), kind.name());
     Error::conversion(format!(
-        "{field} of {number} is {shown}, which does not match the field's declared kind"
+        "{field} of {number} is {shown}, which is not of the field's declared kind, {kind}"
     ))
     .with_advice("Read the records as dicts, or as a frame with invalid='null'.".to_owned())
 }

@@ -34,7 +34,7 @@ pub(super) struct FieldColumns {
 #[derive(Debug)]
 pub(super) struct Column {
     pub name: String,
-    kind: Kind,
+    pub kind: Kind,
     /// Of a declared field.
     metadata: Option<Metadata>,
     builder: ColumnBuilder,

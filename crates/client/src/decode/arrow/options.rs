@@ -26,6 +26,11 @@ pub enum Decimals {
     Text,
 }
 
+impl Decimals {
+    /// The names that callers know them by, for errors.
+    pub const NAMES: &str = "'float64', 'decimal' or 'string'";
+}
+
 /// The treatment of values that are not of their field's kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum InvalidValues {
