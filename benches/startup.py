@@ -15,6 +15,8 @@ from .harness import ROOT, Limit, Row, Settings, Taken
 from .wire import lines, orders_of
 
 IMPORTS = ["boardlot", "longbridge", "asyncio", "requests"]
+# As `crates/sandbox/Containerfile` says.
+SANDBOX = ROOT / "target/x86_64-unknown-linux-musl/release/boardlot-sandbox"
 # Left out of a quick run.
 HEAVY = ["httpx", "httpx2", "aiohttp", "openai"]
 PARTS = {
@@ -105,11 +107,15 @@ def sizes(settings: Settings) -> Row:
     if settings.wheel:
         taken["boardlot, the wheel"] = Taken(size=[settings.wheel.stat().st_size])
         targets = [Limit("boardlot, the wheel", 6e6, "size", "what anyone downloads in a second")]
+    if SANDBOX.exists():
+        taken["boardlot-sandbox, static"] = Taken(size=[SANDBOX.stat().st_size])
+        reason = "its image, which may have 12 MB, contains nothing else"
+        targets.append(Limit("boardlot-sandbox, static", 10e6, "size", reason))
     for name, parts in PARTS.items():
         taken[f"{name}, installed"] = Taken(size=[sum(map(installed, parts))])
     return Row(
         "Size",
-        "the wheel, and what is on the disk once installed",
+        "the wheel, the sandbox as a program, and what is on the disk once installed",
         "MB",
         taken,
         targets,

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import ClassVar
+from typing import Any, ClassVar
 from urllib.request import urlopen
 
 from . import data, server
@@ -115,7 +115,7 @@ def requests(base: str) -> int:
 
 
 @contextmanager
-def client_of(base: str) -> Iterator[object]:
+def client_of(base: str) -> Iterator[Any]:
     import boardlot as bl
 
     with bl.Client(base, auth=bl.ApiKey("0" * 32, bl.generate_key().private_pem)) as client:
@@ -168,6 +168,9 @@ def row(base: str, latency: float, count: int, spread: int, rounds: int) -> list
     took: dict[int | None, list[float]] = {}
     sent: dict[int | None, int] = {}
     short = [number for number in NUMBERS if least(spread, count, number, latency) < LONGEST]
+    # The service makes the list.
+    with client_of(base) as client:
+        client.fills_history(f"{spread}x{count}", "HK", start=START, end=END).all(max_items=1)
     for _ in range(rounds):
         for windows in [None, *short]:
             seconds, sent[windows] = read(base, spread, count, windows)
