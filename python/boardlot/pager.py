@@ -30,7 +30,10 @@ T_co = TypeVar("T_co", covariant=True)
 
 _NONE: Iterator[Any] = iter(())
 
-BUSY = "this pager is being read by another thread or task; give each its own, or use fetch_many"
+BUSY = (
+    "this pager is being read by another thread or task; to share a list, one of them reads the "
+    "pager and passes on its rows"
+)
 EXHAUSTED = (
     "this pager is exhausted: every row has been received; keep the earlier result, or call the "
     "client's method again for a new pager"
@@ -102,7 +105,7 @@ class _Shared:
         reading = self.reading
         if reading is None or reading is True or reading is False or not reading.is_closed():
             endpoint = self.pages.endpoint
-            hint = "Here, use only checkpoint(), total, range or requests; read on after that."
+            hint = "With a pager for each, each reads the whole list; fetch_many reads several lists."
             raise ConfigError(f"{endpoint}: {BUSY}", endpoint=endpoint, hint=hint)
         self.reading = None
 

@@ -190,16 +190,32 @@ pub fn file_contents(py: Python<'_>, name: &str, path: &Path) -> PyResult<Vec<u8
 
 /// Refuses the keyword arguments that a public class or function does not have besides its own.
 pub fn no_others(py: Python<'_>, of: &str, others: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
-    match others.filter(|others| !others.is_empty()) {
-        Some(others) => Err(unknown_keyword(py, of, others)),
-        None => Ok(()),
+    no_more(py, of, &PyTuple::empty(py), others)
+}
+
+/// Refuses those, and arguments by position that have to be passed by name.
+pub fn no_more(
+    py: Python<'_>,
+    of: &str,
+    more: &Bound<'_, PyTuple>,
+    others: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
+    let others = others.filter(|others| !others.is_empty());
+    match others.is_none() && more.is_empty() {
+        true => Ok(()),
+        false => Err(wrong_arguments(py, of, more, others)),
     }
 }
 
-/// The error for these keyword arguments, with the name that was probably meant.
-pub fn unknown_keyword(py: Python<'_>, of: &str, unknown: &Bound<'_, PyDict>) -> PyErr {
+/// The error for these arguments, with the name that was probably meant.
+pub fn wrong_arguments(
+    py: Python<'_>,
+    of: &str,
+    more: &Bound<'_, PyTuple>,
+    unknown: Option<&Bound<'_, PyDict>>,
+) -> PyErr {
     let error = import(py, "boardlot._support.wrong_calls")
-        .and_then(|module| module.invoke_method("unknown_keyword", (of, unknown)));
+        .and_then(|module| module.invoke_method("wrong_arguments", (of, more, unknown)));
     error.map_or_else(|error| error, PyErr::from_value)
 }
 
@@ -225,4 +241,14 @@ pub fn reject_async(function: &Bound<'_, PyAny>, name: &str, expected: &str) -> 
     }
     let shown = "an async function, which would not be awaited";
     Err(raise(function.py(), Error::argument(name, shown, expected)))
+}
+
+/// Refuses a callback whose call with one argument would fail, if its signature is known.
+pub fn check_takes_one(function: &Bound<'_, PyAny>, name: &str) -> PyResult<()> {
+    let module = import(function.py(), "boardlot._support.coroutines")?;
+    if module.invoke_method("takes_one_argument", (function,))?.is_truthy()? {
+        return Ok(());
+    }
+    let shown = "a function that cannot be called with one argument";
+    Err(raise(function.py(), Error::argument(name, shown, "a function of one argument, the event")))
 }

@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use super::options::{ConnectKind, connect_options};
-use crate::arguments::caller_arguments::{self, text, unknown_keyword};
+use crate::arguments::caller_arguments::{self, text, wrong_arguments};
 use crate::prelude::*;
 use boardlot_client::{
     http::{ConnectOptions, check_authorities},
@@ -21,7 +21,7 @@ pub fn read_connect_options(
         let name = text("the name of an argument", &name)?;
         let Some((known, kind)) = connect_options().find(|(known, _)| *known == name) else {
             let unknown = [(name, value)].into_py_dict(py)?;
-            return Err(unknown_keyword(py, function, &unknown));
+            return Err(wrong_arguments(py, function, &PyTuple::empty(py), Some(&unknown)));
         };
         if !value.is_none() {
             connect_option(known, kind, &value, &mut options)?;
@@ -69,7 +69,13 @@ pub fn connect_option(
         ConnectKind::Integer { min, max, field } => {
             *field(options) = caller_arguments::integer(name, value, min, max)?;
         }
-        ConnectKind::Text(field) => *field(options) = Some(caller_arguments::text(name, value)?),
+        ConnectKind::Proxy(field) => {
+            if !value.is_instance_of::<PyString>() {
+                let expected = "a URL such as 'http://proxy.example.com:3128', or 'environment'";
+                return Err(wrong_type(name, value, expected));
+            }
+            *field(options) = Some(caller_arguments::text(name, value)?);
+        }
         ConnectKind::CertificateFile(field) => {
             let path = caller_arguments::path(name, value)?;
             *field(options) = Some(authorities(value.py(), name, &path)?);

@@ -8,7 +8,7 @@ use super::paging::{DateRange, paging_argument};
 use crate::prelude::*;
 use crate::{
     arguments::caller_arguments::{
-        file_contents, no_others, optional_text, path as path_argument, text,
+        file_contents, no_more, optional_text, path as path_argument, text,
     },
     interpreter::callback,
     rows::row_builder_pool::RowBuilderPool,
@@ -16,7 +16,7 @@ use crate::{
 use boardlot_client::{
     api::{
         self, Declaration, DeclarationError, ENDPOINTS, Field, Paging, Record, ResponseShape,
-        declared_field,
+        declared_field, kinds_for,
     },
     endpoint_file,
 };
@@ -65,7 +65,7 @@ impl Endpoint {
 impl Endpoint {
     #[new]
     #[pyo3(signature = (
-        name, method, path, *, rows = None, paging = None, record = None, arguments = None, doc = None,
+        name, method, path, *more, rows = None, paging = None, record = None, arguments = None, doc = None,
         **others,
     ), text_signature = "(name, method, path, *, rows=None, paging=None, record=None, arguments=None, doc='')")]
     fn new(
@@ -73,6 +73,7 @@ impl Endpoint {
         name: &Bound<'_, PyAny>,
         method: &Bound<'_, PyAny>,
         path: &Bound<'_, PyAny>,
+        more: &Bound<'_, PyTuple>,
         rows: Option<&Bound<'_, PyAny>>,
         paging: Option<&Bound<'_, PyAny>>,
         record: Option<&Bound<'_, PyAny>>,
@@ -80,7 +81,7 @@ impl Endpoint {
         doc: Option<&Bound<'_, PyAny>>,
         others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        no_others(py, "Endpoint", others)?;
+        no_more(py, "Endpoint", more, others)?;
         let name = text("name", name)?;
         let refuse = |mistake: DeclarationError| {
             let shown = name.chars().take(64).collect::<String>();
@@ -280,7 +281,10 @@ fn pairs(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Stri
         let name = text(&format!("a name in {argument}"), &name)?;
         if !kind.is_instance_of::<PyString>() {
             let place = format!("{argument}['{}']", name.escape_debug());
-            return Err(wrong_type(&place, &kind, "a kind, such as 'decimal'"));
+            let class = kind.cast::<PyType>().ok().and_then(|class| class.name().ok());
+            let class = class.map(|class| class.to_string_lossy().to_lowercase());
+            let kinds = kinds_for(class.as_deref().unwrap_or_default());
+            return Err(wrong_type(&place, &kind, &format!("a text: {kinds}")));
         }
         let kind = text(&format!("a kind in {argument}"), &kind)?;
         pairs.push((name, kind));

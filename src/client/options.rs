@@ -77,7 +77,7 @@ pub enum ConnectKind {
         field: fn(&mut ConnectOptions) -> &mut usize,
     },
     /// A string.
-    Text(fn(&mut ConnectOptions) -> &mut Option<String>),
+    Proxy(fn(&mut ConnectOptions) -> &mut Option<String>),
     /// The path of a file of certificates, of which the field gets the contents.
     CertificateFile(fn(&mut ConnectOptions) -> &mut Option<Vec<u8>>),
 }
@@ -150,7 +150,7 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
     },
     ClientOption {
         name: "proxy",
-        kind: OptionKind::Connect(ConnectKind::Text(|options| &mut options.proxy)),
+        kind: OptionKind::Connect(ConnectKind::Proxy(|options| &mut options.proxy)),
         doc: "the URL of a proxy, or `\"environment\"` for the one in `HTTPS_PROXY`, `ALL_PROXY` and \
               `NO_PROXY`, which are ignored otherwise",
     },
@@ -211,7 +211,7 @@ mod tests {
             match kind {
                 ConnectKind::Seconds(field) => *field(&mut options) = Duration::from_secs(77),
                 ConnectKind::Integer { field, .. } => *field(&mut options) = 77,
-                ConnectKind::Text(field) => *field(&mut options) = Some("77".to_owned()),
+                ConnectKind::Proxy(field) => *field(&mut options) = Some("77".to_owned()),
                 ConnectKind::CertificateFile(field) => *field(&mut options) = Some(vec![77]),
             }
         }

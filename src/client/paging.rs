@@ -1,6 +1,6 @@
 //! The `paging` argument of `paginate`.
 
-use crate::arguments::caller_arguments::{no_others, optional_text, text};
+use crate::arguments::caller_arguments::{no_more, optional_text, text};
 use crate::prelude::*;
 use boardlot_client::api::{NextEnd, Paging};
 
@@ -24,18 +24,19 @@ pub struct DateRange(pub boardlot_client::api::DateRange);
 impl DateRange {
     #[new]
     #[pyo3(
-        signature = (end = None, *, next = None, before = None, unique = None, **others),
+        signature = (end = None, *more, next = None, before = None, unique = None, **others),
         text_signature = "(end='end', *, next=None, before=None, unique=None)"
     )]
     fn new(
         py: Python<'_>,
         end: Option<&Bound<'_, PyAny>>,
+        more: &Bound<'_, PyTuple>,
         next: Option<&Bound<'_, PyAny>>,
         before: Option<&Bound<'_, PyAny>>,
         unique: Option<&Bound<'_, PyAny>>,
         others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        no_others(py, "DateRange", others)?;
+        no_more(py, "DateRange", more, others)?;
         let range = boardlot_client::api::DateRange::declared(
             optional_text("end", end)?,
             optional_text("next", next)?,

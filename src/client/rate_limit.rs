@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::limit_database::DatabaseStorage;
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{integer, no_others, rate, text},
+    arguments::caller_arguments::{integer, no_more, rate, text},
     interpreter::{errors::cannot_pickle_secret, weak_ref::StrongRef},
 };
 use boardlot_client::{
@@ -57,17 +57,18 @@ struct Database {
 #[pymethods]
 impl RateLimit {
     #[new]
-    #[pyo3(signature = (rate, *, burst = None, name = None, database = None, **others))]
+    #[pyo3(signature = (rate, *more, burst = None, name = None, database = None, **others))]
     #[pyo3(text_signature = "(rate, *, burst=1, name=None, database=None)")]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = positive_rate)] rate: f64,
+        more: &Bound<'_, PyTuple>,
         burst: Option<&Bound<'_, PyAny>>,
         name: Option<&Bound<'_, PyAny>>,
         database: Option<&Bound<'_, PyAny>>,
         others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        no_others(py, "RateLimit", others)?;
+        no_more(py, "RateLimit", more, others)?;
         let burst = burst.map(|burst| integer("burst", burst, 1, BURST_MAX)).transpose()?;
         let burst = burst.and_then(|burst| u32::try_from(burst).ok()).unwrap_or(1);
         let allowance = Allowance { rate, burst };

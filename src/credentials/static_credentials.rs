@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{no_others, secret_bytes, secret_text, user_path},
+    arguments::caller_arguments::{no_more, secret_bytes, secret_text, user_path},
     calls::blocking::block,
     interpreter::{
         errors::{cannot_pickle, cannot_pickle_secret, is_refusal},
@@ -93,17 +93,18 @@ impl ApiKey {
 impl ApiKey {
     #[new]
     #[pyo3(
-        signature = (key_id, private_key, *, password = None, **others),
+        signature = (key_id, private_key, *more, password = None, **others),
         text_signature = "(key_id, private_key, *, password=None)",
     )]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = text_of::key_id)] key_id: &str,
         private_key: &Bound<'_, PyAny>,
+        more: &Bound<'_, PyTuple>,
         password: Option<&Bound<'_, PyAny>>,
         others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        no_others(py, "ApiKey", others)?;
+        no_more(py, "ApiKey", more, others)?;
         let password = password.map(|value| secret_bytes("password", value)).transpose()?;
         let password = password.as_ref().map(|bytes| bytes.as_slice());
         if let Ok(bytes) = private_key.cast::<PyBytes>() {

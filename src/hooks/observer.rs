@@ -14,7 +14,10 @@ use super::{
 };
 use crate::prelude::*;
 use crate::{
-    arguments::{caller_arguments::reject_async, request_arguments::headers},
+    arguments::{
+        caller_arguments::{check_takes_one, reject_async},
+        request_arguments::headers,
+    },
     interpreter::{
         attachment::{self, attach},
         caller_context::CallerContext,
@@ -75,6 +78,7 @@ impl Hooks {
             None => Ok(None),
             Some(hook) => {
                 reject_async(&hook, name, "a plain function of one argument")?;
+                check_takes_one(&hook, name)?;
                 let (strong, weak) = WeakRef::new(&hook)?;
                 strong_refs.push(strong);
                 HAS_HOOKS.store(true, Ordering::Relaxed);

@@ -356,7 +356,7 @@ impl KnownLayout {
         match (reason, &spec.target, column.field) {
             (Reason::Object(error), ..) => error.raise(py, &name, row.number),
             (reason, Target::Class(class), Some(field)) => {
-                unconvertible(py, class, field, &reason, row, json)
+                unconvertible(py, spec, class, field, &reason, row, json)
             }
             _ => {
                 let declared = spec.fields.iter().find(|field| field.name == name);

@@ -6,6 +6,7 @@ use super::row_spec::{RowClass, RowSpec};
 use crate::prelude::*;
 use crate::values::converter::Reason;
 use boardlot_client::{
+    api::Kind,
     decode::{RecordRef, field_name, scalars::parse_date},
     error::{did_you_mean, record_value},
 };
@@ -19,6 +20,7 @@ pub fn unreadable(py: Python<'_>, row: RecordRef<'_>) -> PyErr {
 /// The exception for a value that does not become the type of its field.
 pub fn unconvertible(
     py: Python<'_>,
+    spec: &RowSpec,
     class: &RowClass,
     field: usize,
     reason: &Reason,
@@ -29,8 +31,13 @@ pub fn unconvertible(
     let attribute = field.attribute.bind(py).to_string_lossy().into_owned();
     let (name, type_name) = (&field.name, &field.type_name);
     let shown = record_value(json);
+    let declared = spec.fields.iter().find(|declared| declared.name == *name);
+    let is_timestamp = declared.is_some_and(|field| matches!(field.kind, Kind::Timestamp(..)));
     let advice = match reason {
         Reason::Null => format!("annotate it as '{type_name} | None' to accept null"),
+        _ if type_name == "date" && is_timestamp => {
+            "annotate it as 'datetime', and take the date in a time zone of your choice".to_owned()
+        }
         _ if type_name == "datetime" && is_day(json) => {
             "annotate it as 'date', or as 'str' to keep what the service sent".to_owned()
         }

@@ -88,6 +88,15 @@ def test_a_text_that_sqlite_does_not_compare_as_a_time_has_a_warning(file, clien
         with pytest.warns(UserWarning, match=r"parameter 1 .*: pass a datetime"):
             archive.sql(query, ["2026-11-24T00:00:00Z"])
         archive.sql(query, ["2026-11-24"])
+        for condition in (
+            "create_time >= '2026-11-24T00:00:00Z'",
+            "create_time between 1764000000000000 and 1765000000000000",
+            "updated_time>1764000000",
+        ):
+            with pytest.warns(UserWarning, match="pass a datetime"):
+                archive.sql(f"select * from fills where {condition}")
+        for condition in ("create_time > '2026-11-24 09:30:00'", "deal_id > 7400001000000000000"):
+            archive.sql(f"select * from fills where {condition}")
 
 
 def test_a_whole_second_and_a_day_are_what_the_views_show(archive, book, client):

@@ -57,7 +57,7 @@ def archive(tmp_path):
         ),
         (
             lambda records: records.to_pandas(decimals=True),
-            "decimals is of type bool; expected a str",
+            "decimals is of type bool; expected 'float64'",
         ),
         (lambda client: client.fills_history("1", "HK", symbol="HK.00700"), "did you mean 'code'?"),
         (

@@ -237,3 +237,9 @@ def test_a_key_that_is_not_required_may_be_missing_however_the_annotation_is_wri
         cls = TypedDict("Noted", {"order_id": "str", "note": note})  # noqa: UP013
         assert orders(ORDER).as_type(cls) == [{"order_id": "7"}]
         assert orders({**ORDER, "note": 5}).as_type(cls) == [{"order_id": "7", "note": 5}]
+
+
+def test_a_day_is_not_taken_from_a_point_in_time():
+    day = dataclasses.make_dataclass("Day", [("create_time", date)])
+    with pytest.raises(bl.ProtocolError, match="annotate it as 'datetime', and take the date in"):
+        orders(ORDER).as_type(day)

@@ -38,7 +38,7 @@ fn annotation_and_default(kind: OptionKind) -> (&'static str, String) {
         OptionKind::Headers(_) => "abc.Mapping[str, str] | None",
         OptionKind::Profile
         | OptionKind::WebSocketUrl
-        | OptionKind::Connect(ConnectKind::Text(_)) => "str | None",
+        | OptionKind::Connect(ConnectKind::Proxy(_)) => "str | None",
     };
     (annotation, default)
 }

@@ -63,6 +63,7 @@ OF_RESPONSES = {
     "body": "content",
     "data": "json()",
     "ok": "status",
+    "raise_for_status": "status",
 }
 
 
@@ -92,6 +93,8 @@ def _nearest(name: str, known: list[str]) -> str:
             "; the service documents no list of accounts and no balances, and orders and positions "
             "only of simulated trading and crypto: `sim_positions`, `sim_orders`, `crypto_orders`"
         ) + OWN
+    if name in _core._CLIENT_OPTIONS:
+        return f"; it is an option of the client: `Client(..., {name}=...)`"
     near = did_you_mean(name, known) or _of_command(name)
     return near or f"{not_documented(name)}{OWN}"
 

@@ -45,3 +45,16 @@ def _is_async_function(function: Any) -> bool:
         and wrapped is not None
         and _is_async_function(wrapped)
     )
+
+
+def takes_one_argument(function: Any) -> bool:
+    """False if a call with one argument would fail, as far as its signature is known."""
+    from inspect import signature
+
+    try:
+        signature(function).bind(None)
+    except ValueError:  # Functions of C may have no signature.
+        return True
+    except TypeError:
+        return False
+    return True

@@ -18,6 +18,13 @@ def better_error(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) 
     """The error of a call that did not begin; none if the arguments are all known."""
     parameters = [it for it in signature(function).parameters.values() if it.name != "self"]
 
+    for parameter, value in zip(parameters, args, strict=False):
+        # Which value decides what else is taken.
+        words = str(parameter.annotation)
+        if words.startswith("Literal[") and repr(value) not in words:
+            expected = words.removeprefix("Literal[").removesuffix("]")
+            return TypeError(f"{parameter.name} is {value!r}; expected {expected}")
+
     def names(*kinds: Any) -> list[str]:
         return [it.name for it in parameters if it.kind in kinds]
 
@@ -26,19 +33,22 @@ def better_error(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) 
     others = () if names(Parameter.VAR_POSITIONAL) else args[len(positional) :]
     known = {*positional, *named, *(kwargs if names(Parameter.VAR_KEYWORD) else ())}
     unknown = {name: value for name, value in kwargs.items() if name not in known}
-    if not others and not unknown:
-        return None
     name = function.__qualname__.removesuffix(".__init__")
+    if not others and not unknown:
+        pager = next((it for it in args if type(it).__name__ in ("Pager", "AsyncPager")), None)
+        return None if pager is None else _takes_a_client(name, positional)
     takes_any_name = bool(names(Parameter.VAR_KEYWORD))
     return wrong_call(name, positional, named, others, unknown, takes_any_name)
 
 
-def unknown_keyword(name: str, unknown: Mapping[str, Any]) -> TypeError:
+def wrong_arguments(
+    name: str, others: Sequence[Any], unknown: Mapping[str, Any] | None
+) -> TypeError:
     """The error of a call of a public class or function of the compiled module."""
     parameters = signature(getattr(_core, name)).parameters.values()
     kinds = {it.name: it.kind for it in parameters}
     named = [it for it, kind in kinds.items() if kind is Parameter.KEYWORD_ONLY]
-    return wrong_call(name, [it for it in kinds if it not in named], named, None, unknown)
+    return wrong_call(name, [it for it in kinds if it not in named], named, others, unknown)
 
 
 def wrong_call(
@@ -67,6 +77,14 @@ def wrong_call(
     name = "start" if "start" in named and _is_time((others or [None])[0]) else named[0]
     listed = f" (the names are {', '.join(named)})" if 1 < len(named) < 8 else ""
     return TypeError(f"{takes}; pass the next one by name, such as {name}=...{listed}")
+
+
+def _takes_a_client(name: str, positional: list[str]) -> TypeError:
+    """The error of a call with a pager where a client and a method are expected."""
+    return TypeError(
+        f"{name}() takes {', '.join(positional)} and the method's arguments, not a pager; a pager "
+        "becomes a frame by itself: pager.to_polars()"
+    )
 
 
 def _is_time(value: object) -> bool:

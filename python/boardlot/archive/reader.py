@@ -29,6 +29,11 @@ from boardlot.records import records_of
 
 # A time as it is written elsewhere, but not in the views of SQLite.
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d.*")
+# The texts of a query, and a comparison of a time with a number (`trigger_time` is one).
+LITERAL = re.compile("'([^']*)'")
+COUNTED = re.compile(
+    r"\b(?!trigger)(\w+_time|seen_at)\s*(?:[<>=!]+|between)\s*(\d{9,16})\b", re.IGNORECASE
+)
 # After this long without a complete read, `check` reports a list.
 UNREAD = timedelta(days=7)
 
@@ -266,11 +271,19 @@ class Reader:
                 f"parameters is of type {type(parameters).__name__}; expected a list or a tuple"
             )
         parameters = [_parameter(number, value) for number, value in enumerate(parameters, 1)]
-        for number, value in enumerate(parameters, 1):
-            if self._database.times_are_texts and isinstance(value, str) and ISO.fullmatch(value):
+        if self._database.times_are_texts:
+            texts = [(f"parameter {number}", one) for number, one in enumerate(parameters, 1)]
+            for place, value in [*texts, *(("a text", one) for one in LITERAL.findall(query))]:
+                if isinstance(value, str) and ISO.fullmatch(value):
+                    warnings.warn(
+                        f"{place} of the query is {value!r}; SQLite compares it as a text with "
+                        "times such as '2026-11-24 00:00:00.000000+00:00': pass a datetime",
+                        stacklevel=3,
+                    )
+            if count := COUNTED.search(query):
                 warnings.warn(
-                    f"parameter {number} of the query is the text {value!r}; SQLite compares it as "
-                    "a text with times such as '2026-11-24 00:00:00.000000+00:00': pass a datetime",
+                    f"the query compares {count[1]} with {count[2]}, but its values are texts such "
+                    "as '2026-11-24 00:00:00.000000+00:00': pass a datetime",
                     stacklevel=3,
                 )
         result = QueryResult(*self._database.query(query, parameters))

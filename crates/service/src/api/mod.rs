@@ -38,7 +38,7 @@ pub use record::{Field, Kind, Record, Schema, TimeUnit, Wire};
 pub use response::{Contract, Envelope, Failure, RecordsLocation, ResponseShape};
 pub use spelling::{MARKETS, suggest_market, suggest_symbol};
 pub use trade::{CRYPTO_ORDERS, FILLS_HISTORY, SIM_ORDERS, SIM_POSITIONS};
-pub use user_defined::{Declaration, DeclarationError, declared_field};
+pub use user_defined::{Declaration, DeclarationError, declared_field, kinds_for};
 pub use values::{Member, VALUE_SETS, Value, ValueSet};
 
 /// The REST endpoints, in the order of the service document. Every other list of them is derived from

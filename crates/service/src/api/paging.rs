@@ -135,7 +135,7 @@ impl DateRange {
         let next = match (next, before) {
             (Some(path), None) => NextEnd::At(path.split('.').map(str::to_owned).collect()),
             (None, Some(field)) => NextEnd::DayBefore(field),
-            _ => return Err("takes exactly one of next and before"),
+            _ => return Err("takes exactly one of next and before, such as before='data_date'"),
         };
         Ok(DateRange { end: end.unwrap_or_else(|| "end".to_owned()), next, unique })
     }

@@ -283,13 +283,26 @@ fn path_kind(name: &str, kind: &str) -> Result<ParameterKind, DeclarationError> 
 }
 
 fn unknown_kind(key: &[&str], kind: &str, known: &[&str]) -> DeclarationError {
-    let message = format!(
-        "is '{}'; expected one of {}{}",
-        kind.escape_debug(),
-        known.join(", "),
-        did_you_mean(kind, known.iter().copied()),
-    );
+    let message = format!("is '{}'; expected {}", kind.escape_debug(), one_of(kind, known));
     DeclarationError::new(key, message)
+}
+
+/// The kinds that a field can have, and the one that was meant by a word or by the name of a type of Python.
+pub fn kinds_for(word: &str) -> String {
+    one_of(word, &KINDS)
+}
+
+fn one_of(word: &str, known: &[&str]) -> String {
+    let nearest = match word {
+        "str" => "; did you mean 'text'?".to_owned(),
+        "int" => "; did you mean 'integer'?".to_owned(),
+        "float" => "; did you mean 'number', or 'decimal' for a text?".to_owned(),
+        "bool" => "; did you mean 'flag'?".to_owned(),
+        "datetime" => "; did you mean 'seconds', 'millis' or 'micros'?".to_owned(),
+        "dict" => "; did you mean 'object'?".to_owned(),
+        word => did_you_mean(word, known.iter().copied()),
+    };
+    format!("one of {}{nearest}", known.join(", "))
 }
 
 /// The names in the path, or what is wrong with it.

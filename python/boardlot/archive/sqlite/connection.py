@@ -167,6 +167,7 @@ def _watch(interrupts: list[BaseException]) -> Generator[int, None, None]:
 NO_TABLE = "no such table: "
 VIEWS = "select name from sqlite_master where type = 'view' order by name"
 HINTS = {
+    'near "%"': "The mark of a parameter is ? in SQLite, where %s is PostgreSQL's.",
     "not authorized": "A query can read, but nothing else.",
     "cannot modify": "A query can read, but nothing else.",
     "no such column": "`select * from VIEW limit 1` shows the columns of a view; a text is written "
