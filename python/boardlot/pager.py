@@ -105,7 +105,7 @@ class _Shared:
         reading = self.reading
         if reading is None or reading is True or reading is False or not reading.is_closed():
             endpoint = self.pages.endpoint
-            hint = "With a pager for each, each reads the whole list; fetch_many reads several lists."
+            hint = "With a pager of its own, each would read the whole list."
             raise ConfigError(f"{endpoint}: {BUSY}", endpoint=endpoint, hint=hint)
         self.reading = None
 
