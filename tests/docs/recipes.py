@@ -93,9 +93,13 @@ DLT = """
 from dlt_pipeline import fills, pipeline
 
 pipeline.run(fills("281756"))
+# Another account in which a fill has the same id, and none is older than the newest of the first.
+pipeline.run(fills("281757"))
 with pipeline.sql_client() as sql:
-    rows = sql.execute_sql("select deal_id, qty from fills order by deal_id")
-print([list(row) for row in rows])
+    query = "select deal_id, qty from fills where acc_id = '{}' order by deal_id"
+    first, second = (sql.execute_sql(query.format(one)) for one in ("281756", "281757"))
+assert first == second
+print([list(row) for row in first])
 """
 DLT_REST_API = """
 from dlt_rest_api import pipeline, source

@@ -189,7 +189,7 @@ def test_files_and_an_upgrade(machine, tmp_path):
             printed, _ = process.communicate(timeout=300)
         assert process.returncode == 0, printed
     assert (tmp_path / ".local" / "bin" / "boardlot").readlink() == new / "boardlot"
-    assert (machine.folder / "shares.csv").read_text().startswith("status,code,qty")
+    assert (machine.folder / "traded.csv").read_text().startswith("status,code,traded")
     assert machine.night() == (0, "")
 
 

@@ -5,7 +5,7 @@ where a token has expired and a page fails.
 import ast
 from collections import Counter
 from contextlib import closing
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from zoneinfo import ZoneInfo
@@ -210,6 +210,106 @@ def test_notebooks_sum_up_completed_fills(sandbox):
     assert exposure["bought"].to_dict() == {"HK.00005": 10, "HK.00700": 260}
 
 
+def made(number, side, code, qty, price, days_before, **more):
+    """A completed fill, made so many days before today."""
+    fill = unusual.fill(number, "OK", side, code, qty, price, 10 - days_before, 10 - days_before)
+    return {**fill, **more}
+
+
+@pytest.mark.parametrize("until", [("8-profit-and-loss", "cash ="), ("9-exposure", "bought =")])
+def test_what_was_bought_before_the_range_is_noticed(sandbox, until):
+    """100 at 10 in the range's past: of a sale at 25, 15 a share are realised, not 5."""
+    fills = [
+        made(3, "SELL", "HK.00700", "100", "25", 20),
+        made(2, "BUY", "HK.00700", "100", "20", 90),
+        made(1, "BUY", "HK.00700", "100", "10", 3_000),
+    ]
+    sandbox.put("fills_history", fills)
+    with pytest.raises(AssertionError, match="there are fills before START"):
+        values(*until)
+    sandbox.put("fills_history", fills[:2])
+    assert values(*until)[1]
+
+
+def test_a_counter_in_renminbi_is_not_added_to_hong_kong_dollars(sandbox):
+    """Gains of 200 HKD and 1,000 CNY; positions of 10 at 12 HKD and of 20 at 510 CNY."""
+    fills = [
+        made(6, "BUY", "HK.80700", "20", "510", 1),
+        made(5, "BUY", "HK.00700", "10", "12", 1),
+        made(4, "SELL", "HK.80700", "100", "510", 2),
+        made(3, "SELL", "HK.00700", "100", "12", 2),
+        made(2, "BUY", "HK.80700", "100", "500", 3),
+        made(1, "BUY", "HK.00700", "100", "10", 3),
+    ]
+    sandbox.put("fills_history", fills)
+    sums = values("8-profit-and-loss", "sums =")[0]["sums"]
+    assert sums["total"].to_dict() == {"CNY": 1_000, "HKD": 200}
+    exposure = values("9-exposure", "last_traded =")[0]["exposure"]
+    assert {name: table["gross"].iloc[-1] for name, table in exposure.items()} == {
+        "CNY": 10_200,
+        "HKD": 120,
+    }
+    with pytest.raises(AssertionError, match="a price is in renminbi"):
+        values("4-fills", "exact =")
+
+
+def test_of_fills_of_one_moment_the_first_in_the_list_is_the_last(sandbox):
+    """The service lists the newest first. A fraction that is bought and sold leaves nothing."""
+    fills = [
+        made(5, "BUY", "HK.00700", "100", "11", 30),
+        made(4, "BUY", "HK.00700", "100", "10", 30),
+        made(3, "SELL", "HK.00005", "0.2", "60", 40),
+        made(2, "SELL", "HK.00005", "0.1", "60", 41),
+        made(1, "BUY", "HK.00005", "0.3", "60", 42),
+    ]
+    sandbox.put("fills_history", fills)
+    names = values("9-exposure", "last_traded =")[0]
+    assert names["latest"]["value"].to_dict() == {"HK.00005": 0, "HK.00700": 2_200}
+    assert set(names["kinds"]) == {"exact, splits aside"}
+    assert names["age"].to_dict() == {"HK.00005": 40, "HK.00700": 30}
+    sandbox.put("dividends", [paid("2026/06/01", 0.55, "HKD")], symbol="HK.00700")
+    assert values(*PRICES)[0]["prices"]["price"].to_dict() == {"HK.00005": 60, "HK.00700": 11}
+
+
+def test_a_sale_before_the_purchase_of_the_same_day_was_short(sandbox):
+    later = made(2, "BUY", "HK.00700", "100", "10", 3)
+    later["create_time"] += 1
+    sandbox.put("fills_history", [later, made(1, "SELL", "HK.00700", "100", "10", 3)])
+    for notebook, until in (("8-profit-and-loss", "sums ="), ("9-exposure", "last_traded =")):
+        assert set(values(notebook, until)[0]["kinds"]) == {"estimate: was short"}
+
+
+def test_holdings_from_before_the_range_may_have_no_fill_in_it(sandbox):
+    """40 of 100 at 10 are sold at 12; 400 at 50 are left as they were."""
+    sandbox.put("fills_history", [made(1, "SELL", "HK.00700", "40", "12", 3)])
+    texts = cells("8-profit-and-loss", "cash =")
+    held = "{'HK.00700': [(Decimal(100), Decimal(10))], 'HK.00005': [(Decimal(400), Decimal(50))]}"
+    held = f"from decimal import Decimal\nHELD_BEFORE = {held}"
+    texts[0] = texts[0].replace("HELD_BEFORE = {}", held)
+    names = {}
+    for text in texts:
+        exec(compile(text, "8-profit-and-loss", "exec"), names)
+    assert eval(texts[-1].splitlines()[-1], names) is True
+    assert names["realised"].to_dict() == {"HK.00700": 80}
+    assert {code: list(lots) for code, lots in names["open_lots"].items()} == {
+        "HK.00700": [(60, 10)],
+        "HK.00005": [(400, 50)],
+    }
+
+
+def test_brokers_are_compared_with_the_average_of_the_shares(sandbox):
+    """3 at 100 from one, 9,997 at 110 from another: the average is 109.997."""
+    fills = [
+        made(2, "BUY", "HK.00700", "9997", "110", 3, counter_broker_id=2, counter_broker_name="B"),
+        made(1, "BUY", "HK.00700", "3", "100", 3, counter_broker_id=None, counter_broker_name=None),
+    ]
+    sandbox.put("fills_history", fills)
+    brokers = values("4-fills", "average =")[0]["brokers"]
+    assert brokers["fills"].tolist() == [1, 1]
+    # 0.003 of 110, and 9.997 less of 100.
+    assert brokers["cost"].tolist() == [0.3, -999.7]
+
+
 def shares(fills):
     """For each share by itself, the time of its fill, and its price in ten-thousandths."""
     counts = [int(fill["qty"]) for fill in fills]
@@ -288,6 +388,19 @@ def test_a_yield_and_a_sum_are_of_one_currency_and_of_what_was_paid(sandbox):
     assert table["yield %"].dropna().to_dict()["HK.00700"] == 4.0
     assert table["price"]["HK.00005"] == 60.0
     assert numpy.isnan(table["yield %"]["HK.00005"])
+
+
+def test_growth_needs_the_dividends_of_four_years(sandbox):
+    """A list of 100 records that begins later tells none; nor is a year without one unknown."""
+    sandbox.put("fills_history", unusual.USUAL)
+    today = unusual.NOW.date()
+    every = [paid(f"{today - timedelta(days=9 * n):%Y/%m/%d}", 1.0, "HKD") for n in range(1, 101)]
+    sandbox.put("dividends", every, symbol="HK.00700")
+    sandbox.put("dividends", [paid("2015/06/01", 1.0, "HKD")], symbol="HK.00005")
+    sandbox.put("dividends", [], symbol="HK.00939")
+    table = values("10-dividend-yield", "growth =")[0]["table"]
+    assert table["last 12 months"][["HK.00700", "HK.00005", "HK.00939"]].tolist() == [40, 0, 0]
+    assert table["growth, % a year"][["HK.00700", "HK.00005", "HK.00939"]].isna().all()
 
 
 def test_exposure_over_two_years_is_that_of_a_computation_of_its_own():

@@ -98,6 +98,15 @@ def test_each_market_has_a_panel_with_a_scale_of_the_same_kind():
     assert markers(us) == {"BUY (2)": 1, "SELL (2)": 1}
 
 
+def test_a_fill_without_a_status_is_not_drawn_among_fills_that_have_one():
+    pandas = pytest.importorskip("pandas")
+    rows = [fill(status=status) for status in ("OK", "", None, "CANCELLED")]
+    title = drawn(plots.fills, pandas.DataFrame(rows)).get_title()
+    assert title == "Prices of 1 fill of 1 code; not drawn: 2 without a status, 1 CANCELLED"
+    frame = pandas.DataFrame([fill(), fill()])
+    assert drawn(plots.fills, frame).get_title() == "Prices of 2 fills of 1 code"
+
+
 # Dividends
 
 
@@ -133,7 +142,7 @@ def test_several_securities_get_a_line_and_a_label_each():
 MIXED = [
     paid(f"{year}/05/05", amount, symbol=symbol, currency=currency)
     for symbol, currency, amount in [("US.1", "USD", 0.2), ("SG.1", None, 3), ("HK.1", "HKD", 40)]
-    for year in (2023, 2025)
+    for year in (2023, 2024)
 ]
 
 
@@ -151,6 +160,24 @@ def test_each_currency_has_a_panel_of_its_own(free):
     assert ax.get_title() == "6 cash dividends of 3 securities"
     extents = [axes.get_window_extent() for axes in page.axes]
     assert all(upper.y0 > lower.y1 for upper, lower in pairwise(extents))
+
+
+def test_lines_are_what_was_paid_with_a_gap_at_a_year_without_a_dividend():
+    rows = [
+        paid(f"{year}/05/05", amount, symbol=symbol, process=process)
+        for symbol, year, amount, process in [
+            ("HK.1", 2022, 1, "Implementation"),
+            ("HK.1", 2024, 2, "Implementation"),
+            ("HK.1", 2024, 5, "Plan"),
+            ("HK.1", 2025, 5, "Plan"),
+            ("HK.2", 2024, 3, "Implementation"),
+            ("HK.2", 2024, 9, "Cancelled"),
+        ]
+    ]
+    axes = drawn(plots.dividends, rows)
+    first, second = (dict(zip(*line.get_data(), strict=True)) for line in axes.lines)
+    assert first.pop(2023) != 2 and first == {2022: 1, 2024: 2} and second == {2024: 3}
+    assert axes.get_title() == "3 of 6 cash dividends of 2 securities"
 
 
 def test_dividends_without_a_date_or_an_amount_are_left_out():

@@ -243,3 +243,21 @@ def test_the_latest_ipos_have_a_line():
     assert titled("ipos", rows, 1) == "100 of 300 IPOs of 1 market"
     _, values = of(interactive.ipos(rows))
     assert {row["days"] for row in values} == {str(day) for day in days[-100:]}
+
+
+def test_planned_dividends_are_not_in_a_line_and_a_year_without_one_is_a_gap():
+    rows = [
+        paid("2022/05/05", 1, process="Implementation"),
+        paid("2024/05/05", 2, process="Implementation"),
+        paid("2024/06/05", 5, process="Plan"),
+    ]
+    spec, values = of(interactive.dividends(rows))
+    assert [(row["year"], row["amount"]) for row in values] == [(2022, 1), (2023, None), (2024, 2)]
+    assert spec["title"] == "2 of 3 cash dividends"
+
+
+def test_positions_of_the_same_label_are_bars_of_their_own():
+    position = {"symbol": "600519", "pstn_type": 0}
+    rows = [{**position, "market": n, "profit_ratio": ratio} for n, ratio in ((1, "9"), (3, "7"))]
+    _, bars = of(interactive.positions(rows))
+    assert {row["label"]: row["value"] for row in bars} == {"600519": 9, "600519 (2)": 7}

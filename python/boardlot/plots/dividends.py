@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import nan
 from typing import Any, NamedTuple
 
 from boardlot._calls import explained
@@ -10,6 +11,7 @@ from boardlot._support.third_party import Axes
 from boardlot.plots import style
 from boardlot.plots.style import day, number, rows, text
 
+PAID = "Implementation"
 PLAN = "Plan"
 # The colours repeat with the next marker.
 MARKERS = "o^sDvP"
@@ -20,11 +22,12 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     """Cash dividends per share, summed over each year of the ex-dividend date.
 
     One security gets a bar for each year, with planned dividends hatched on top of those paid;
-    several get a line each, with a label at the height at which it ends: those with the largest
-    sums, as many as there is room for and at most 12. Amounts in different currencies are not
-    compared: each currency has its own panel, and so do dividends without a currency. The title
-    counts the dividends that are not drawn: of further securities, of currencies beyond the 8
-    with the most, or before 1900 or after 2199.
+    several get a line each, of what was paid, with a gap at a year without a dividend and a label
+    at the height at which it ends: those with the largest sums, as many as there is room for and
+    at most 12. Amounts in different currencies are not compared: each currency has its own panel,
+    and so do dividends without a currency. The title counts the dividends that are not drawn: of
+    further securities, of currencies beyond the 8 with the most, before 1900 or after 2199,
+    planned ones of several securities, and any whose `process` is neither of the two known.
 
     Args:
         records_or_frame: Dividends as `Records` of `dividends` or of `fetch_many("dividends")`
@@ -108,9 +111,12 @@ class _Payment(NamedTuple):
     planned: bool
 
 
-def payments(source: Any, ax: Axes | None = None) -> tuple[list[_Payment], int, int]:
-    """The dividends to draw, their number, and the number of their securities."""
-    paid = []
+def payments(
+    source: Any, ax: Axes | None = None, *, plans: bool = True
+) -> tuple[list[_Payment], int, int]:
+    """The dividends to draw, the number of all, and the number of their securities; with `plans`,
+    also the planned ones of a single security."""
+    found, paid = 0, list[_Payment]()
     for amount, ex_date, symbol, currency, process in rows(
         source,
         ("dividend_per_share", "ex_date"),
@@ -118,9 +124,13 @@ def payments(source: Any, ax: Axes | None = None) -> tuple[list[_Payment], int, 
     ):
         value, when = number(amount), day(ex_date)
         if value is not None and when is not None:
+            found += 1
             payment = _Payment(text(symbol), when.year, value, text(currency), process == PLAN)
-            paid.append(payment)
+            if text(process) in ("", PAID, PLAN):
+                paid.append(payment)
     drawn = [payment for payment in paid if payment.year in style.YEARS]
+    if not plans or len({payment.symbol for payment in drawn}) > 1:
+        drawn = [payment for payment in drawn if not payment.planned]
     currencies = style.largest(payment.currency for payment in drawn)
     drawn = [payment for payment in drawn if payment.currency in currencies]
     sums: dict[tuple[str, str], float] = {}
@@ -129,7 +139,7 @@ def payments(source: Any, ax: Axes | None = None) -> tuple[list[_Payment], int, 
         sums[line] = sums.get(line, 0.0) + payment.amount
     lines = style.drawn_lines(sums, ax)
     shown = [payment for payment in drawn if (payment.currency, payment.symbol) in lines]
-    return shown, len(paid), len({symbol for _, symbol in sums})
+    return shown, found, len({symbol for _, symbol in sums})
 
 
 def _by_year(paid: Sequence[_Payment]) -> dict[int, float]:
@@ -142,9 +152,7 @@ def _by_year(paid: Sequence[_Payment]) -> dict[int, float]:
 def _bars(ax: Axes, paid: Sequence[_Payment], _: Sequence[str]) -> None:
     settled = _by_year([payment for payment in paid if not payment.planned])
     planned = _by_year([payment for payment in paid if payment.planned])
-    ax.bar(
-        list(settled), list(settled.values()), width=0.72, color=style.BLUE, label="Implementation"
-    )
+    ax.bar(list(settled), list(settled.values()), width=0.72, color=style.BLUE, label=PAID)
     if planned:
         below = [settled.get(year, 0.0) for year in planned]
         look: Any = {"color": ax.get_facecolor(), "edgecolor": style.BLUE, "hatch": "////"}
@@ -161,7 +169,8 @@ def _lines(ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]) -> None:
             continue
         marker = MARKERS[index // len(style.PALETTE) % len(MARKERS)]
         look: Any = {"color": _colour(ax, index), "marker": marker, "markersize": 4}
-        ax.plot(list(years), list(years.values()), linewidth=1.4, **look)
+        span = range(min(years), max(years) + 1)
+        ax.plot(span, [years.get(year, nan) for year in span], linewidth=1.4, **look)
 
 
 def _ends(ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]) -> list[style.End]:

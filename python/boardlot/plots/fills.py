@@ -12,6 +12,7 @@ from boardlot._support.cell_format import counted
 from boardlot._support.third_party import Axes
 from boardlot.plots import style
 from boardlot.plots.style import number, rows, text, time_of, units
+from boardlot.records import Records
 
 # In print, the markers distinguish the sides.
 SIDES = {"BUY": (style.BLUE, "^"), "SELL": (style.ORANGE, "v")}
@@ -136,6 +137,10 @@ def fill_points(source: Any, ax: Axes | None = None) -> list[FillPoint]:
             count = number(qty)
             amount = 1.0 if count is None else abs(value * count)
             points.append(FillPoint(text(code), text(side), when, value, known, amount))
+    # Dicts that somebody wrote may leave it out.
+    is_written = isinstance(source, list) and not isinstance(source, Records)
+    if not is_written and any(point.status for point in points):
+        points = [point._replace(status=point.status or "without a status") for point in points]
     markets = style.largest(point.market for point in points if point.done)
     sides = style.largest(point.side for point in points if point.done)
     points = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -176,13 +176,19 @@ def positions(
         )
         .properties(width=WIDTH)
     )
+    # Bars of the same label would be stacked.
+    times = Counter[tuple[str, str]]()
+    for index, bar in enumerate(bars):
+        times[bar.market, bar.label] += 1
+        if (time := times[bar.market, bar.label]) > 1:
+            bars[index] = bar._replace(label=f"{bar.label} ({time})")
     title = f"{NAMES[value]} of {style.of_all(len(bars), found, 'position')}"
     return _facet(chart, [bar._asdict() for bar in bars], "market", title, share_x=False)
 
 
 @explained
 def dividends(records_or_frame: Any) -> altair.FacetChart:
-    """Cash dividends per share, summed over each year of the ex-dividend date.
+    """Cash dividends per share that were paid, summed over each year of the ex-dividend date.
 
     Args:
         records_or_frame: As for `boardlot.plots.dividends`.
@@ -198,16 +204,22 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
         >>> interactive.dividends(client.dividends("HK.00700")).to_dict()["title"]
         '21 cash dividends'
     """
-    paid, found, securities = payments(records_or_frame)
+    paid, found, securities = payments(records_or_frame, plans=False)
     years: dict[tuple[str, str, int], float] = {}
     for payment in paid:
         key = (payment.symbol, payment.currency or "unknown", payment.year)
         years[key] = years.get(key, 0.0) + payment.amount
+    apart = style.far_apart_within((currency, paid) for (_, currency, _), paid in years.items())
+    spans: dict[tuple[str, str], list[int]] = {}
+    for symbol, currency, year in sorted(years):
+        spans.setdefault((symbol, currency), []).append(year)
+    # A line has a gap at a year without a dividend.
     values: list[dict[str, Any]] = [
-        {"symbol": symbol, "currency": currency, "year": year, "amount": amount}
-        for (symbol, currency, year), amount in sorted(years.items())
-    ]
-    apart = style.far_apart_within((row["currency"], row["amount"]) for row in values)
+        {"symbol": symbol, "currency": currency, "year": year,
+         "amount": years.get((symbol, currency, year))}
+        for (symbol, currency), own in spans.items()
+        for year in range(own[0], own[-1] + 1)
+    ]  # fmt: skip
     symbols = list(dict.fromkeys(payment.symbol for payment in paid))
     scale = altair.Scale(domain=[_inert(symbol) for symbol in symbols], range=COLOURS)
     amount = altair.Tooltip("amount:Q", format=",.6~g")

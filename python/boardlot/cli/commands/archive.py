@@ -267,7 +267,7 @@ def export(
     params=[_file(), Argument("query", "One statement of SQL.", metavar="QUERY")],
     examples=[
         f"{UPDATE} --fills 281756:HK && "
-        'boardlot archive sql trades.db "select status, code, sum(qty) from fills group by 1, 2"',
+        'boardlot archive sql trades.db "select code, sum(qty) as traded from fills group by 1"',
     ],
 )
 @click.pass_obj
