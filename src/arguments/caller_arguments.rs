@@ -78,8 +78,8 @@ fn checked(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
         let Some(micros) = classes.micros_of(value)? else {
             return refuse(
                 &format!("{}, a naive datetime", shown(value)?),
-                "an aware datetime: write datetime.now(timezone.utc), or datetime(..., \
-                 tzinfo=ZoneInfo('Asia/Hong_Kong'))",
+                "an aware datetime, such as datetime(..., tzinfo=ZoneInfo('Asia/Hong_Kong')) or \
+                 datetime.now(timezone.utc); or for a day, its date()",
             );
         };
         return match date(value)? {

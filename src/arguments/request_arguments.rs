@@ -100,8 +100,12 @@ fn json_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         return value.invoke_method("item", ());
     }
     plain_number(value)?.ok_or_else(|| {
+        let sent = match class.to_string_lossy().as_ref() {
+            "datetime" | "Timestamp" => "a count since 1970 or a text",
+            _ => "often a text",
+        };
         PyTypeError::new_err(format!(
-            "Object of type {class} is not JSON serializable; write the value as the service sends it, often as text"
+            "Object of type {class} is not JSON serializable; write the value as the service sends it, {sent}"
         ))
     })
 }

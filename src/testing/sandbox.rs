@@ -3,11 +3,12 @@
 use std::net::IpAddr;
 
 use jiff::civil::Date;
+use pyo3::exceptions::PyAttributeError;
 
 use super::{recorded_request::RecordedRequest, sandbox_rows};
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{argument, no_others, number_of, text},
+    arguments::caller_arguments::{argument, no_more, no_others, number_of, text},
     client::endpoint::Endpoint,
     credentials::static_credentials::ApiKey,
 };
@@ -183,16 +184,25 @@ impl Sandbox {
     /// HTTP `status`, by default 503; 0 closes the connection without a response. With a `code`, it is the
     /// endpoint's own failure with that code and `message`, by default with HTTP 200. Raises `ConfigError`
     /// for an unknown name and for a failure that would be a success.
-    #[pyo3(signature = (endpoint = None, *, times = Some(1), status = None, code = None, message = None))]
+    #[pyo3(
+        signature = (
+            endpoint = None, *more, times = Some(1), status = None, code = None, message = None,
+            **others
+        ),
+        text_signature = "($self, endpoint=None, *, times=1, status=None, code=None, message=None)",
+    )]
     fn fail_next(
         &self,
         py: Python<'_>,
         endpoint: Option<&Bound<'_, PyAny>>,
+        more: &Bound<'_, PyTuple>,
         #[pyo3(from_py_with = number_of::times)] times: Option<i128>,
         #[pyo3(from_py_with = number_of::status)] status: Option<i128>,
         #[pyo3(from_py_with = number_of::code)] code: Option<i64>,
         #[pyo3(from_py_with = text_of::message)] message: Option<String>,
+        others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
+        no_more(py, "Sandbox.fail_next", more, others)?;
         let status = status.unwrap_or(if code.is_some() { 200 } else { 503 });
         let times =
             times.map(|times| fitting("times", times, "an integer from 1, or None").or_raise(py));
@@ -359,7 +369,7 @@ fn fitting<T: TryFrom<i128>>(name: &str, number: i128, expected: &str) -> Result
 fn date_argument(value: &Bound<'_, PyAny>) -> PyResult<Date> {
     match argument("today", value)? {
         Argument::Date(date) | Argument::Instant(_, date) => Ok(date),
-        _ => Err(wrong_type("today", value, "a date")),
+        _ => Err(wrong_type("today", value, "a date, such as datetime.date(2026, 1, 5)")),
     }
 }
 
@@ -413,6 +423,12 @@ impl Faults {
         };
         faults.validate().or_raise(py)?;
         Ok(Faults(faults))
+    }
+
+    fn __setattr__(&self, name: &str, _value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let text =
+            format!("faults do not change: assign new ones, sandbox.faults = Faults({name}=...)");
+        Err(PyAttributeError::new_err(text))
     }
 
     fn __repr__(&self) -> String {

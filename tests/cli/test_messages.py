@@ -73,6 +73,7 @@ def test_an_end_that_is_a_date_is_pointed_out(live):
     assert "warning: end is the date 2026-01-05, the beginning of that day (midnight UTC)" in said
 
 
+@pytest.mark.filterwarnings("always:boardlot does not read")
 def test_variables_that_are_not_read_are_named(boardlot, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("BOARDLOT_BASE_URL", "https://api.example.com")
@@ -80,6 +81,13 @@ def test_variables_that_are_not_read_are_named(boardlot, monkeypatch, tmp_path):
     said = boardlot("time").refusal
     assert "boardlot does not read these variables: BOARDLOT_API_KEY, BOARDLOT_BASE_URL" in said
     assert "secret" not in said
+    # Neither beside a default profile.
+    monkeypatch.setenv("BOARDLOT_PROFILE", "live")
+    boardlot("profile", "add", "paper", "--base-url", "http://127.0.0.1:1")
+    boardlot("profile", "use", "paper")
+    said = boardlot("time").said
+    assert "BOARDLOT_BASE_URL, BOARDLOT_PROFILE; the profile is paper, the default" in said
+    assert "BOARDLOT_PROFILE" not in boardlot("--profile", "paper", "time").said
 
 
 def test_a_key_file_that_may_not_be_read_is_named(boardlot, monkeypatch, tmp_path):

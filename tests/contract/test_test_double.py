@@ -212,3 +212,10 @@ def test_a_value_of_another_type_can_be_served_by_a_declaration_of_its_path(sand
     sandbox.serve(own, [{"qty": 100}])
     with sandbox.client() as client:
         assert client.pages(own, acc_id="281756").all() == [{"qty": 100}]
+
+
+def test_faults_are_replaced_not_changed(sandbox):
+    faults = bl.Faults(error_rate=0.1)
+    with pytest.raises(AttributeError, match=r"assign new ones, sandbox.faults = Faults\(error"):
+        faults.error_rate = 0.5
+    assert repr(faults) == repr(bl.Faults(error_rate=0.1))

@@ -100,7 +100,7 @@ def archive(tmp_path):
         ),
         (
             lambda sandbox: sandbox.put("dividends", [{"payout_ratio": Decimal("1.5")}]),
-            "write the value as the service sends it, often as text",
+            "write the value as the service sends it, often a text",
         ),
         (
             lambda client: client.fetch_many("dividends", ["HK.00700"], workers=4),
@@ -137,6 +137,17 @@ def archive(tmp_path):
         (lambda: bl.Sandbox(random_state=1), "did you mean 'seed'?"),
         (lambda: bl.Sandbox(expires_in=60), "did you mean 'token_lifetime'?"),
         (lambda: bl.Faults(delay=0.1), "did you mean 'latency'?"),
+        (lambda sandbox: sandbox.fail_next("dividends", 503), "the names are times, status,"),
+        (lambda sandbox: sandbox.fail_next("dividends", state=503), "did you mean 'status'?"),
+        (lambda: bl.Sandbox(today="2026-01-05"), "such as datetime.date(2026, 1, 5)"),
+        (
+            lambda sandbox: sandbox.put("dividends", [{"ex_date": datetime(2026, 1, 5)}]),
+            "write the value as the service sends it, a count since 1970 or a text",
+        ),
+        (
+            lambda client: client.trading_days("HK", datetime(2026, 1, 5), "2026-01-09"),
+            "or for a day, its date()",
+        ),
         (lambda: bl.RateLimit(20, capacity=5), "did you mean 'burst'?"),
         (
             lambda: bl.Endpoint("kline", "GET", "/x", rows="data", pagination="next_key"),

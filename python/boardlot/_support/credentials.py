@@ -26,6 +26,8 @@ from boardlot.errors import StoreError
 MAX_BYTES = 4096
 # Seconds that a command may take: a person may have to unlock something.
 COMMAND_TIMEOUT = 120.0
+# Words that only a shell understands.
+SHELL_WORDS = ("|", "||", "&&", ";", ">", "<")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,8 @@ def _output(command: Sequence[str]) -> tuple[Hidden, str, str]:
     known = shutil.which(command[0]) is not None
     name = f"passphrase_command {command[0] if known else _core._shown_path(command[0])}"
     hint = hints.PASSPHRASE_COMMAND
+    if any(word in SHELL_WORDS or word.startswith(("$", "~")) for word in command[1:]):
+        hint = hints.WITHOUT_SHELL
     try:
         output, status = _run(command)
     except subprocess.TimeoutExpired:

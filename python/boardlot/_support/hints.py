@@ -28,6 +28,7 @@ NO_TERMINAL = "The passphrase is then read from that file, or from the output of
 PASSPHRASE_FILE = (
     "Write the passphrase to a file that only you can read (mode 600), or use passphrase_command."
 )
+WITHOUT_SHELL = "The command runs without a shell: write `sh -c '...'` for |, >, $VARIABLE and ~."
 PASSPHRASE_COMMAND = "Run the command yourself: it must print only the passphrase, and exit with 0."
 BROKEN_REGISTRATION = "Delete the entry and log in again."
 NO_LOGIN_IN_STORE = "Log in, or name the store of the login: --store FILE."

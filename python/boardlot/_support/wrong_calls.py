@@ -45,7 +45,9 @@ def wrong_arguments(
     name: str, others: Sequence[Any], unknown: Mapping[str, Any] | None
 ) -> TypeError:
     """The error of a call of a public class or function of the compiled module."""
-    parameters = signature(getattr(_core, name)).parameters.values()
+    kind, _, method = name.partition(".")
+    function = getattr(getattr(_core, kind), method) if method else getattr(_core, kind)
+    parameters = [it for it in signature(function).parameters.values() if it.name != "self"]
     kinds = {it.name: it.kind for it in parameters}
     named = [it for it, kind in kinds.items() if kind is Parameter.KEYWORD_ONLY]
     return wrong_call(name, [it for it in kinds if it not in named], named, others, unknown)

@@ -62,7 +62,8 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             "--passphrase-file",
             metavar="FILE",
             type=file,
-            help="File with the passphrase of --store or the key; default: a prompt.",
+            help="File with the passphrase of --store or the key; the default for one that has a "
+            "passphrase is a prompt.",
         ),
         option(
             "--passphrase-command",

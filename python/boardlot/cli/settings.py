@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -296,9 +297,14 @@ class Settings:
 
     def check_service(self) -> None:
         """Reject options that do not select a service."""
+        names = ", ".join(sorted(x for x in os.environ if x.startswith("BOARDLOT_")))
+        unread = f"boardlot does not read these variables: {names}"
+        if self.profile is None and self.base_url is None and self.profile_name and names:
+            warnings.warn(
+                f"{unread}; the profile is {self.profile_name}, the default", stacklevel=2
+            )
         if self.base_url is None and self.profile_name is None:
-            names = ", ".join(sorted(x for x in os.environ if x.startswith("BOARDLOT_")))
-            unread = f"; boardlot does not read these variables: {names}" if names else ""
+            unread = f"; {unread}" if names else ""
             raise click.UsageError(
                 "no service selected: pass --base-url URL, or --profile NAME; "
                 f"`boardlot profile use NAME` makes a profile the default{unread}"

@@ -55,7 +55,9 @@ def axes(ax: Axes | None, name: str, size: tuple[float, float] = (10, 5.5)) -> A
         raise ConfigError(
             f"ax is of type {type(ax).__name__}; expected one Axes of matplotlib, such as that of "
             "`figure, ax = plt.subplots()`",
-            hint="Pass other arguments by name, as in plots.positions(positions, value='profit').",
+            hint="Pass one Axes of an array: axes[0]."
+            if hasattr(ax, "shape")
+            else "Pass other arguments by name, as in plots.positions(positions, value='profit').",
         )
     return ax
 

@@ -116,7 +116,8 @@ impl ConfigFile {
                 }
                 false => "add one with `boardlot profile add`",
             };
-            format!("a profile, but {} has none: {remedy}", path.display())
+            let has = if path.exists() { "has none" } else { "does not exist" };
+            format!("a profile, but {} {has}: {remedy}", path.display())
         } else {
             let nearest = did_you_mean(name, known.iter().copied());
             format!("a profile of {}: {}{nearest}", path.display(), known.join(", "))

@@ -82,8 +82,8 @@ LIST_OPTIONS = {
 }
 
 
-def _file() -> Argument:
-    text = "A SQLite file, created if it does not exist; or postgresql://USER@HOST/DATABASE."
+def _file(created: str = "") -> Argument:
+    text = f"A SQLite file{created}, or postgresql://USER@HOST/DATABASE."
     return Argument("file", text, metavar="FILE", type=_File())
 
 
@@ -121,7 +121,7 @@ def archive() -> None:
     "update",
     cls=DataCommand,
     params=[
-        _file(),
+        _file(", created if it does not exist"),
         _fills(multiple=True, help="Fills of an account in a market; repeat it for more."),
         *(
             click.Option(
@@ -374,7 +374,7 @@ def restore(settings: Settings, backup: str, file: str) -> None:
     cls=DataCommand,
     output="nothing",
     params=[
-        _file(),
+        _file(", created if it does not exist"),
         _fills(required=True, multiple=True, help="The account and its market."),
         click.Option(
             ["--every"],
