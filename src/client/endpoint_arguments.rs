@@ -59,7 +59,7 @@ pub fn endpoint_argument(value: &Bound<'_, PyAny>) -> PyResult<EndpointRef> {
     let found = endpoint(&method).ok_or_else(|| {
         let methods: Vec<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.name.as_ref()).collect();
         let nearest = did_you_mean(&method, methods.iter().copied());
-        let expected = format!("one of {}{nearest}", methods.join(", "));
+        let expected = format!("an Endpoint, or one of {}{nearest}", methods.join(", "));
         let shown = format!("'{}'", method.escape_debug());
         raise(value.py(), Error::argument("method", &shown, &expected))
     })?;
@@ -82,6 +82,15 @@ pub fn endpoint_arguments<'py>(
     let mut given = Vec::with_capacity(arguments.len());
     for (ArgumentName(name), value) in arguments {
         if !value.is_none() {
+            let is_declared = endpoint.parameters.iter().any(|one| one.name == name.as_str());
+            // Names of arguments that other clients have.
+            if matches!(name.as_str(), "body" | "json" | "params")
+                && value.is_instance_of::<PyDict>()
+                && !is_declared
+            {
+                import(value.py(), "boardlot._support.clients")?
+                    .invoke_method("warn_of_members", (name,))?;
+            }
             given.push((name.clone(), argument(name, value)?));
         }
     }

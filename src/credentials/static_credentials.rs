@@ -177,7 +177,7 @@ impl ApiKey {
         py: Python<'py>,
         #[pyo3(from_py_with = text_of::method)] method: &str,
         #[pyo3(from_py_with = text_of::url)] url: &str,
-        body: Option<&[u8]>,
+        #[pyo3(from_py_with = bytes_of::body)] body: Option<&[u8]>,
         clock: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let offset_ms = match clock {

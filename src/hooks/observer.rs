@@ -195,7 +195,10 @@ impl Hooks {
         let request = Bound::new(py, RequestEvent::new(event))?.into_any();
         let returned = context.run(&hook, &[request], None)?;
         let given = Some(&returned).filter(|returned| !returned.is_none());
-        headers("the return value of on_request", given)
+        headers("the return value of on_request", given).map_err(|error| {
+            let text = format!("on_request: {}; the request is sent without it", error.value(py));
+            raise(py, Error::config(text))
+        })
     }
 }
 

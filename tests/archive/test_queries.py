@@ -92,6 +92,7 @@ def test_a_text_that_sqlite_does_not_compare_as_a_time_has_a_warning(file, clien
             "create_time >= '2026-11-24T00:00:00Z'",
             "create_time between 1764000000000000 and 1765000000000000",
             "updated_time>1764000000",
+            "create_time > '27/11/2026'",
         ):
             with pytest.warns(UserWarning, match="pass a datetime"):
                 archive.sql(f"select * from fills where {condition}")

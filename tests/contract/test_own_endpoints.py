@@ -218,3 +218,26 @@ def test_a_value_of_another_kind_is_refused_with_the_kind_that_was_declared(read
         says = "a of record 0 is 1, which is not of the field's declared kind, date"
         with pytest.raises(bl.ProtocolError, match=says):
             read(rows)
+
+
+def test_a_body_as_other_clients_take_it_is_pointed_out():
+    page = response(LIST)
+    with StandInService([page, page]) as server, client_of(server) as client:
+        with pytest.warns(UserWarning, match=r"by name: call\(endpoint, \*\*body\)"):
+            client.call(CREATE, body={"limit": 20})
+        client.call(CREATE, filter={"limit": 20})
+    assert [request.body for request in server.received] == [
+        b'{"body":{"limit":20}}',
+        b'{"filter":{"limit":20}}',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("end", "said"), [({"next_key": "7"}, "client.paginate"), ({}, "DateRange")]
+)
+def test_a_list_that_has_more_says_how_to_read_it(end, said):
+    body = {**LIST, "pagination": {"has_more": True, **end}}
+    with StandInService([response(body)]) as server, client_of(server) as client:
+        with pytest.raises(bl.PaginationError) as error:
+            client.call(CREATE)
+        assert said in error.value.hint

@@ -139,6 +139,13 @@ def archive(tmp_path):
         (lambda: bl.Faults(delay=0.1), "did you mean 'latency'?"),
         (lambda sandbox: sandbox.fail_next("dividends", 503), "the names are times, status,"),
         (lambda sandbox: sandbox.fail_next("dividends", state=503), "did you mean 'status'?"),
+        (
+            lambda client, archive: archive.update(client, fills=[("1", "HK")], start=730),
+            "for the last 730 days, datetime.now(timezone.utc) - timedelta(days=730)",
+        ),
+        (lambda client: client.fills_history("1,2", "HK"), "call once for each account"),
+        (lambda client: client.call("kline", symbol="HK.00700"), "expected an Endpoint, or one"),
+        (lambda sandbox: sandbox.api_key().headers("POST", "https://a/b", {}), "expected bytes"),
         (lambda: bl.Sandbox(today="2026-01-05"), "such as datetime.date(2026, 1, 5)"),
         (
             lambda sandbox: sandbox.put("dividends", [{"ex_date": datetime(2026, 1, 5)}]),

@@ -56,7 +56,13 @@ pub fn parse(file: &str, text: &str) -> Result<BTreeMap<String, (Declaration, En
         toml_edit::de::from_str(text).map_err(|mut mistake| {
             // Then it is shown with the names of its table and key.
             mistake.set_input(None);
-            error(mistake.span(), &mistake.to_string().trim_end().replace('\n', " "))
+            let what = mistake.to_string().trim_end().replace('\n', " ");
+            let start = mistake.span().map_or(0, |span| span.start);
+            let (before, after) = text.split_at_checked(start).unwrap_or_default();
+            let is_within = ["[endpoints.", "[endpoint."].iter().any(|it| before.ends_with(it));
+            let name = after.split(']').next().filter(|_| is_within);
+            let advice = name.map_or(String::new(), |name| format!("; write [{name}] alone"));
+            error(mistake.span(), &format!("{what}{advice}"))
         })?;
     let declared = tables.into_iter().map(|(name, table)| match table.declared(&name) {
         Ok(declared) => Ok((name, declared)),
@@ -148,6 +154,7 @@ open = \"decimal\"
             ("next =", "nxt =", "in `kline.paging`"),
             ("next = \"extra.next_time\", ", "", "line 6: [kline] paging takes exactly one"),
             ("[kline.record]", "[kline.record", "e.toml, line 8: "),
+            ("[kline]", "[endpoints.kline]", "in `endpoints`; write [kline] alone"),
             ("[kline]", "other = 1\n[kline]", "e.toml, line 2: invalid type: integer `1`"),
             ("\"seconds\"", "\"seconds\"\ntime = \"date\"", "e.toml, line 10: duplicate key"),
         ] {

@@ -193,3 +193,9 @@ Time = str | int | date | datetime
 def rebuild(kind: type, arguments: dict[str, Any]) -> object:
     """The object of this class, made from the keyword arguments that its pickle carries."""
     return kind(**arguments)
+
+
+def warn_of_members(name: str) -> None:
+    """Warn of a dict that is passed as other clients take it."""
+    text = f"{name} is sent as an argument of this name; to send its members, pass them by name: "
+    warnings.warn(f"{text}call(endpoint, **{name})", stacklevel=4)

@@ -173,7 +173,8 @@ class Series:
         if is_pair(account) or is_pair(market):
             raise ConfigError(
                 f"fills is {given!r}, several pairs; expected one: an acc_id and a "
-                "trd_market, such as ('281756', 'HK')"
+                "trd_market, such as ('281756', 'HK')",
+                hint="Call it once for each, in a thread or task of its own.",
             )
         if "\0" in str(market):
             raise ConfigError(f"trd_market is {market!r}; expected a string without U+0000")

@@ -27,8 +27,8 @@ from boardlot.archive.tables import QueryResult, export
 from boardlot.errors import ConfigError
 from boardlot.records import records_of
 
-# A time as it is written elsewhere, but not in the views of SQLite.
-ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d.*")
+# A time or day as it is written elsewhere, but not in the views of SQLite.
+ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d.*|\d{1,2}[/.]\d{1,2}[/.]\d{4}.*")
 # The texts of a query, and a comparison of a time with a number (`trigger_time` is one).
 LITERAL = re.compile("'([^']*)'")
 COUNTED = re.compile(

@@ -25,6 +25,14 @@ OUTPUTS: dict[str, Sequence[str]] = {
 }
 
 
+# Options after which people write several words.
+ONE_VALUE = {
+    "--columns": "with commas, --columns code,qty,price",
+    "--sort": "for descending order a minus, --sort -price",
+    "--where": "in quotes, --where 'qty>=100'",
+}
+
+
 class Argument(click.Argument):
     """An argument with a help text, which click itself supports only since 8.4."""
 
@@ -76,14 +84,18 @@ class Command(_Accepting):
                 raise
             if isinstance(error, click.NoSuchOption):
                 error = self._with_counterpart(ctx, error)
-            if is_extra and "--columns" in given:
-                hint = "--columns takes one value, with commas: --columns code,qty,price."
-                raise click.UsageError(f"{error.format_message()}. {hint}", error.ctx) from None
+            text = error.format_message().removesuffix(".") + "."
+            for option, hint in ONE_VALUE.items() if is_extra else ():
+                if option in given:
+                    hint = f"{option} takes one value: {hint}."
+                    raise click.UsageError(f"{text} {hint}", error.ctx) from None
             # Arguments have no names on the command line.
-            if not self.examples or not any(isinstance(one, click.Argument) for one in self.params):
+            takes_some = any(isinstance(one, click.Argument) for one in self.params)
+            if not self.examples or not takes_some:
                 raise error from None
-            text = f"{error.format_message()} Write it as in `{self.examples[0]}`."
-            raise click.UsageError(text, error.ctx) from None
+            raise click.UsageError(
+                f"{text} Write it as in `{self.examples[0]}`.", error.ctx
+            ) from None
 
     def _with_counterpart(
         self, ctx: click.Context, error: click.NoSuchOption

@@ -78,13 +78,19 @@ impl RecordsCall {
             RecordsLocation::At(path) => path,
             RecordsLocation::OnlyListOf(_) | RecordsLocation::OnlyList => "...",
         };
-        let advice = format!(
-            "Read every page with `client.paginate(\"{method}\", \"{path}\", paging=\"{paging}\", \
-             rows=\"{rows}\")`, or declare the paging of the endpoint."
-        );
+        let advice = match is_flag || page.pagination(NEXT_KEY.name).is_some() {
+            true => format!(
+                "Read every page with `client.paginate(\"{method}\", \"{path}\", \
+                 paging=\"{paging}\", rows=\"{rows}\")`, or declare the paging of the endpoint."
+            ),
+            false => {
+                "Declare the paging of the endpoint: the response has no next_key, so perhaps a \
+                      DateRange, such as DateRange(\"end\", before=\"date\")."
+                    .to_owned()
+            }
+        };
         let message = format!(
-            "{signal} says that more records follow this response, and this call reads one response; \
-             client.paginate reads all of them"
+            "{signal} says that more records follow this response, and this call reads one response"
         );
         Err(Error::pagination(message).with_advice(advice))
     }

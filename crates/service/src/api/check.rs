@@ -192,7 +192,8 @@ impl Parameter {
             Ok(EncodedValue::Text(text))
         } else {
             let expected = "1 to 64 letters, digits, _ or -, or a non-negative integer";
-            Err(self.own_rule(argument, expected, ""))
+            let several = if text.contains(',') { "; call once for each account" } else { "" };
+            Err(self.own_rule(argument, expected, several))
         }
     }
 

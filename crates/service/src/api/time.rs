@@ -119,6 +119,11 @@ fn meant(number: i128, unit: TimeUnit) -> String {
         let same = number * i128::from(unit.per_second()) / i128::from(units);
         return format!("; did you mean {same}?");
     }
+    if (1..1_990).contains(&number) {
+        return format!(
+            "; for the last {number} days, datetime.now(timezone.utc) - timedelta(days={number})"
+        );
+    }
     let (year, month, day) = match number {
         1_990..=2_100 => (number, 1, 1),
         _ => (number / 10_000, number / 100 % 100, number % 100),

@@ -114,7 +114,8 @@ def _check_same(settings: Settings, name: str | None, known: dict[str, Any]) -> 
     other = "for another login, choose another profile name"
     base_url, store = settings.base_url, settings.store_file
     if known["kind"] == "api_key":
-        raise click.UsageError(f"the profile {name} is not a login: choose another profile name")
+        address = f"`boardlot --base-url {known['base_url']} --profile NAME login`"
+        raise click.UsageError(f"the profile {name} is not a login: make another, by {address}")
     if base_url is not None and base_url.rstrip("/") != known["base_url"].rstrip("/"):
         raise click.UsageError(f"the profile {name} is for {known['base_url']}: {other}")
     if known["kind"] == "none":
