@@ -87,8 +87,8 @@ class Command(_Accepting):
             text = error.format_message().removesuffix(".") + "."
             for option, hint in ONE_VALUE.items() if is_extra else ():
                 if option in given:
-                    hint = f"{option} takes one value: {hint}."
-                    raise click.UsageError(f"{text} {hint}", error.ctx) from None
+                    text += f" {option} takes one value: {hint}."
+                    raise click.UsageError(text, error.ctx) from None
             # Arguments have no names on the command line.
             takes_some = any(isinstance(one, click.Argument) for one in self.params)
             if not self.examples or not takes_some:
