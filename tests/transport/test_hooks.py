@@ -347,3 +347,13 @@ def test_a_pager_that_is_abandoned_ends_its_requests(sandbox):
         next(pager)
         del pager
         wait_until(lambda: paired(events))
+
+
+def test_a_hook_takes_one_argument():
+    with bl.Sandbox() as sandbox:
+        for hook in (print, [].append, lambda *events: None, lambda event, more=1: None, dict):
+            sandbox.client(on_request=hook, on_response=hook)
+        for hook in (lambda: None, lambda request, response: None):
+            for name in ("on_request", "on_response"):
+                with pytest.raises(bl.ConfigError, match=f"{name} is a function that cannot"):
+                    sandbox.client(**{name: hook})
