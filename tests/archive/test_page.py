@@ -114,7 +114,7 @@ def test_a_move_to_postgresql(home, filled, address, book, client):
 
 
 def test_other_tools(home, filled, address, client):
-    assert run(home, block("look at SQLite")) == "status|code|qty\nOK|HK.00700|6000.0\n"
+    assert run(home, block("look at SQLite")) == "status|code|traded\nOK|HK.00700|6000.0\n"
     need_program("psql")
     with bl.Archive(address) as archive:
         archive.update(client, fills=[HK])

@@ -73,24 +73,23 @@ impl RecordsCall {
         let Some(signal) = page.says_more() else { return Ok(page) };
         let (method, path) = (&self.request.method, &self.request.path);
         let is_flag = signal == PAGE_FLAG.end.0;
-        let paging = if is_flag { PAGE_FLAG.name } else { NEXT_KEY.name };
+        let paging = match is_flag {
+            true => format!("\"{}\"", PAGE_FLAG.name),
+            false if page.pagination(NEXT_KEY.name).is_some() => format!("\"{}\"", NEXT_KEY.name),
+            // As of a list of days, whose response has no cursor.
+            false => "DateRange(\"end\", before=...)".to_owned(),
+        };
         let rows = match &self.location {
             RecordsLocation::At(path) => path,
             RecordsLocation::OnlyListOf(_) | RecordsLocation::OnlyList => "...",
         };
-        let advice = match is_flag || page.pagination(NEXT_KEY.name).is_some() {
-            true => format!(
-                "Read every page with `client.paginate(\"{method}\", \"{path}\", \
-                 paging=\"{paging}\", rows=\"{rows}\")`, or declare the paging of the endpoint."
-            ),
-            false => {
-                "Declare the paging of the endpoint: the response has no next_key, so perhaps a \
-                      DateRange, such as DateRange(\"end\", before=\"date\")."
-                    .to_owned()
-            }
-        };
+        let advice = format!(
+            "Read every page with `client.paginate(\"{method}\", \"{path}\", paging={paging}, \
+             rows=\"{rows}\")`, or declare the paging of the endpoint."
+        );
         let message = format!(
-            "{signal} says that more records follow this response, and this call reads one response"
+            "{signal} says that more records follow this response, and this call reads one response; \
+             client.paginate reads all of them"
         );
         Err(Error::pagination(message).with_advice(advice))
     }
