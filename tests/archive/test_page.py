@@ -118,7 +118,7 @@ def test_other_tools(home, filled, address, client):
     need_program("psql")
     with bl.Archive(address) as archive:
         archive.update(client, fills=[HK])
-    assert "OK     | HK.00700 | 6000" in run(home, block("look at PostgreSQL"), ARCHIVE=address)
+    assert "OK     | HK.00700 |   6000" in run(home, block("look at PostgreSQL"), ARCHIVE=address)
 
 
 def test_a_service_that_has_moved(home, filled, client, service):

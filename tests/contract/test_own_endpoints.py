@@ -233,7 +233,7 @@ def test_a_body_as_other_clients_take_it_is_pointed_out():
 
 
 @pytest.mark.parametrize(
-    ("end", "said"), [({"next_key": "7"}, "client.paginate"), ({}, "DateRange")]
+    ("end", "said"), [({"next_key": "7"}, 'paging="next_key"'), ({}, "paging=DateRange(")]
 )
 def test_a_list_that_has_more_says_how_to_read_it(end, said):
     body = {**LIST, "pagination": {"has_more": True, **end}}
