@@ -130,6 +130,11 @@ impl Page {
 
     /// A member of a record, if it is an integer.
     pub fn integer(&self, index: usize, name: &str) -> Result<Option<i64>> {
+        if let Some(values) = self.row_values(index)
+            && let Some(at) = values.names().position(|known| known == name)
+        {
+            return Ok(values.get(at).and_then(|raw| scalars::integer(raw).ok()));
+        }
         let row = self.row(index)?;
         Ok(find_member(&row, name).and_then(|raw| scalars::integer(Raw::new(raw.get())).ok()))
     }
