@@ -82,11 +82,10 @@ pub fn endpoint_arguments<'py>(
     let mut given = Vec::with_capacity(arguments.len());
     for (ArgumentName(name), value) in arguments {
         if !value.is_none() {
-            let is_declared = endpoint.parameters.iter().any(|one| one.name == name.as_str());
             // Names of arguments that other clients have.
             if matches!(name.as_str(), "body" | "json" | "params")
                 && value.is_instance_of::<PyDict>()
-                && !is_declared
+                && endpoint.parameters.iter().all(|declared| declared.name != name.as_str())
             {
                 import(value.py(), "boardlot._support.clients")?
                     .invoke_method("warn_of_members", (name,))?;

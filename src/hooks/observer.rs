@@ -21,6 +21,7 @@ use crate::{
     interpreter::{
         attachment::{self, attach},
         caller_context::CallerContext,
+        errors::is_refusal,
         weak_ref::{StrongRef, WeakRef},
     },
 };
@@ -196,6 +197,10 @@ impl Hooks {
         let returned = context.run(&hook, &[request], None)?;
         let given = Some(&returned).filter(|returned| !returned.is_none());
         headers("the return value of on_request", given).map_err(|error| {
+            // What the caller's own mapping raised stays as it is.
+            if !is_refusal(py, &error) {
+                return error;
+            }
             let text = format!("on_request: {}; the request is sent without it", error.value(py));
             raise(py, Error::config(text))
         })

@@ -357,3 +357,18 @@ def test_a_hook_takes_one_argument():
             for name in ("on_request", "on_response"):
                 with pytest.raises(bl.ConfigError, match=f"{name} is a function that cannot"):
                     sandbox.client(**{name: hook})
+
+
+def test_what_the_mapping_of_a_hook_raises_is_reported_as_it_is(monkeypatch):
+    class Broken(dict):
+        def items(self):
+            raise LookupError("the caller's own")
+
+    reported = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda about: reported.append(about.exc_value))
+    with bl.Sandbox() as sandbox:
+        for headers in (Broken(a="b"), {"Authorization": "Bearer x"}):
+            sandbox.client(on_request=lambda _, headers=headers: headers).server_time()
+    assert [type(error) for error in reported] == [LookupError, bl.ConfigError]
+    assert str(reported[1]).startswith("on_request: a header name is 'Authorization'")
+    assert str(reported[1]).endswith("the request is sent without it")

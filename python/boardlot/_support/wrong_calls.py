@@ -35,8 +35,9 @@ def better_error(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) 
     unknown = {name: value for name, value in kwargs.items() if name not in known}
     name = function.__qualname__.removesuffix(".__init__")
     if not others and not unknown:
-        pager = next((it for it in args if type(it).__name__ in ("Pager", "AsyncPager")), None)
-        return None if pager is None else _takes_a_client(name, positional)
+        takes_method = "method" in positional
+        pager = takes_method and any(type(it).__name__ in ("Pager", "AsyncPager") for it in args)
+        return _takes_a_client(name, positional) if pager else None
     takes_any_name = bool(names(Parameter.VAR_KEYWORD))
     return wrong_call(name, positional, named, others, unknown, takes_any_name)
 
