@@ -10,11 +10,14 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find src crates tools -n
 # Cargo has its own idea of how many jobs run side by side.
 CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 
+# The oldest Rust that is promised.
+MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
 export CARGO_TERM_COLOR ?= never
 # Without compiled modules each worker and each child of the tests would compile all of them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-rust test-python test-long durations delivery \
+.PHONY: help rust setup demo test test-rust test-python test-long durations delivery \
 	archive-histories exits free-threaded-test asan coverage mutants faults soak check check-quick check-engines format msrv \
 	api-check audit bounds docs package-docs recipes notebooks generate pictures stubs lock simulate \
 	notices test-engines test-celery openapi-judges \
@@ -23,6 +26,10 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help: ## Lists these targets.
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | awk -F '\t' '{printf "%-19s %s\n", $$1, $$2}'
+
+rust:
+	@printf '%s\n' $(MSRV) "$$(rustc --version 2>/dev/null | cut -d ' ' -f 2)" | sort -C -V || \
+		{ echo "Rust $(MSRV) or newer is needed: install it with rustup" >&2; exit 1; }
 
 setup: $(BIN)/.built ## Compiles the extension and installs all tools into .venv.
 
@@ -35,7 +42,7 @@ test: ## All tests: those of the core and those of the Python package.
 
 # The extension, which has no tests of its own, is among them for its features: see .extension.
 CORE := -p boardlot -p boardlot-client -p boardlot-service -p boardlot-sandbox -p boardlot-generate
-test-rust: ## The core's tests, without Python; ARGS="name" picks some.
+test-rust: | rust ## The core's tests, without Python; ARGS="name" picks some.
 	$(CARGO) test --locked $(CORE) $(ARGS)
 
 # More workers than cores, as the tests wait half of the time: tests/conftest.py says how many.
@@ -88,8 +95,6 @@ format: $(BIN)/.tools ## Formats Rust and Python.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The oldest Rust that is promised: rust-version in Cargo.toml.
-MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 msrv: ## Compiles everything with the oldest supported Rust.
 	rustup toolchain install --profile minimal --no-self-update $(MSRV)
 	$(CARGO) +$(MSRV) check --locked --workspace --target-dir target/msrv
@@ -144,7 +149,7 @@ stubs: $(BIN)/.built ## Writes the docstrings of the compiled module into its st
 
 test-long: $(BIN)/.built system-packages openapi-judges ## The long forms of the tests: an hour.
 	BOARDLOT_TEST_LISTS=100000 $(CARGO) test --locked -p boardlot-client --test core moving_service
-	BOARDLOT_TEST_LISTS=10000 $(CARGO) test --locked -p boardlot-client --test core chosen_windows
+	BOARDLOT_TEST_LISTS=2000 $(CARGO) test --locked -p boardlot-client --test core default_windows
 	$(BIN)/pytest -m slow --ignore tests/packaging --deselect tests/stress/test_fault_matrix.py
 
 archive-histories: $(BIN)/.built system-packages ## Random histories of archives against a model: an hour.
@@ -324,7 +329,7 @@ $(BIN)/.maturin: requirements/demo.txt
 
 # With most features of `make test-rust`, so that most crates are compiled once. Not with tokio/signal, whose sockets
 # a daemon that closes all files would miss.
-$(BIN)/.extension: $(BIN)/.maturin $(SOURCES)
+$(BIN)/.extension: $(BIN)/.maturin $(SOURCES) | rust
 	@echo "Compiling boardlot: the first time some 250 crates, two minutes on two cores. Cargo shows each of them."
 	env -u MAKEFLAGS -u MFLAGS PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
 		$(BIN)/maturin develop --locked --extras cli --features tokio/test-util

@@ -18,12 +18,14 @@ AFTERWARDS = "tools/conda/recipe.yaml"
 # By file: what is true only before the first release, and what to say from then on.
 BEFORE_A_RELEASE = {
     "README.md": {
-        """so you need no account. In a checkout, with a Rust toolchain, a C
-compiler and CPython 3.10 or newer:
+        """so you need no account. In a checkout, with Rust 1.89 or newer (by
+rustup), a C compiler and CPython 3.10 or newer:
 
 ```sh
 # Compiles it, which takes minutes the first time, and shows the main workflow.
 make demo
+# Runs all tests, which takes ten minutes.
+make test
 # From here on, `python` and `boardlot` are those of this checkout.
 . .venv/bin/activate
 pip install pandas pyarrow

@@ -1,7 +1,10 @@
 """One version everywhere, every extra explained, placeholders named; the files of a release."""
 
 import json
+import os
 import re
+import shutil
+import subprocess
 import zipfile
 from pathlib import Path
 
@@ -21,6 +24,34 @@ def test_the_version_is_that_of_the_crate(name):
     crate = re.search(r'^version = "(.+)"$', read("Cargo.toml"), re.M)
     written = re.search(r'^ *version: "?([\d.]+)"?$', read(name), re.M)
     assert crate and written and crate[1] == written[1]
+
+
+def test_the_readme_has_the_commands_of_the_demo_and_of_the_tests_that_the_checks_run():
+    commands = re.findall(r"^make (\S+)$", read("README.md"), re.M)
+    checked = re.findall(r"^make (\S+)$", read(".ci/run"), re.M)
+    assert commands[:2] == ["demo", "test"] and "test" in checked
+    targets = re.findall(r"^([a-z][a-z-]*):", read("Makefile"), re.M)
+    assert set(commands) | set(checked) <= set(targets)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/install.md"])
+def test_the_oldest_rust_is_that_of_the_crate(page):
+    crate = re.search(r'^rust-version = "(.+)"$', read("Cargo.toml"), re.M)
+    assert crate and re.findall(r"\bRust (1\.\d+) or newer", read(page)) == [crate[1]]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.parametrize("version", ["1.88.0", ""])
+def test_make_says_which_rust_is_needed(version, tmp_path):
+    rustc = tmp_path / "rustc"
+    rustc.write_text(f"#!/bin/sh\necho {version and f'rustc {version} (of a test)'}\n")
+    rustc.chmod(0o700)
+    search = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    made = subprocess.run(
+        ["make", "rust"], cwd=ROOT, env=os.environ | {"PATH": search}, capture_output=True, text=True
+    )
+    assert made.returncode != 0
+    assert "Rust 1.89 or newer is needed: install it with rustup" in made.stderr
 
 
 def test_every_extra_is_explained_on_the_page_about_installing():
