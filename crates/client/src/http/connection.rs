@@ -11,10 +11,11 @@ use std::{
 };
 
 use ::http::{
-    HeaderMap, HeaderValue,
+    HeaderMap, HeaderValue, Version,
     header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH},
 };
 use bytes::Bytes;
+use http_body::Body;
 use reqwest::{Proxy, redirect, retry};
 use rustls::ClientConfig;
 use url::Position;
@@ -24,7 +25,7 @@ use super::{
     BaseUrl, ConnectOptions, HttpResponse,
     proxy::is_usable,
     resolver::ThreadResolver,
-    response_body::{ResponseBody, too_large},
+    response_body::{ResponseBody, ended_early, too_large},
 };
 use crate::error::{Delivery, Error, ErrorKind, Result, Unredacted};
 
@@ -83,15 +84,24 @@ pub async fn read_response(
     limit: usize,
     has_secrets: bool,
 ) -> Result<HttpResponse, Unredacted> {
-    let announced = response.content_length().unwrap_or_default();
-    if announced > limit as u64 {
+    let announced = response.content_length();
+    if announced.is_some_and(|announced| announced > limit as u64) {
         return Err(too_large(limit).into());
     }
-    let mut body = ResponseBody::new(&response, announced, limit);
+    let mut body = ResponseBody::new(&response, announced.unwrap_or_default(), limit);
+    let mut received = 0;
     while let Some(chunk) =
         response.chunk().await.map_err(|error| transport_error(error, true, None))?
     {
+        received += chunk.len() as u64;
         body.add(&chunk)?;
+    }
+    let mut response = ::http::Response::from(response);
+    // The HTTP library takes a stream of HTTP/2 that was reset without an error for one that has ended (RFC 9113,
+    // section 8.1); over HTTP/1.1, it reports what is missing.
+    let is_reset = response.version() == Version::HTTP_2 && !response.body().is_end_stream();
+    if is_reset && announced != Some(received) {
+        return Err(ended_early().into());
     }
     if body.is_compressed() {
         // They are about what was sent.

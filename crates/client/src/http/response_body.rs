@@ -6,7 +6,7 @@ use ::http::{HeaderMap, header::CONTENT_ENCODING};
 use bytes::{Bytes, BytesMut};
 use flate2::write::MultiGzDecoder;
 
-use crate::error::{Error, FailureClass, Result};
+use crate::error::{Delivery, Error, ErrorKind, FailureClass, Result};
 
 /// The memory allocated for a body before any of it has arrived. A larger body is collected in chunks
 /// of this size: a growing buffer would need the memory of both sizes while it is copied.
@@ -107,6 +107,7 @@ impl Collected {
     fn broken(&self, error: &io::Error) -> Error {
         match self.length > self.limit {
             true => too_large(self.limit),
+            false if error.kind() == io::ErrorKind::UnexpectedEof => ended_early(),
             false => Error::protocol(format!("the response cannot be decompressed: {error}"), b""),
         }
     }
@@ -146,4 +147,10 @@ pub fn too_large(limit: usize) -> Error {
     let advice = "Request smaller pages, or pass a larger `max_body_bytes=` to the client.";
     Error::protocol(format!("the response is larger than max_body_bytes ({limit})"), b"")
         .with_advice(advice.to_owned())
+}
+
+/// The error of a body of which the end is missing.
+pub fn ended_early() -> Error {
+    let message = "the response ended before its body was complete".to_owned();
+    ErrorKind::Transport { message, sent: Delivery::Unknown }.into()
 }
