@@ -521,11 +521,9 @@ class Client(_core.ClientBase):
         - `windows`: split the time range into this many windows, 1 to 64, and fetch them
           concurrently: one stream with each record once, the latest window first, each window in
           the service's order. If the service sorts by the update time, the order is the same as
-          without `windows`. With `auto`, the number follows from the range, its first pages, the
-          connections and the rate limit, with hardly more requests than one cursor needs. By
-          default, `.all()` and `.to_*()` are read as by `"auto"`, and an iteration by one cursor,
-          as by 1. With a number, an iteration prefetches at most one page per window; with
-          `"auto"`, at most 1,000 pages.
+          without `windows`. By default, or with `"auto"`, `.all()` and `.to_*()` of a new pager
+          choose the number by their first pages, and everything else is read by one cursor, as
+          with 1. An iteration prefetches at most one page per window.
         - `resume`: a `.checkpoint()` of the same call, to resume after it.
 
         A pager over `Fill`. Fields: trd_side, deal_id, order_id, code, stock_name, qty, price,
@@ -601,6 +599,7 @@ class Client(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[records.TradingDay]: ...
@@ -613,6 +612,7 @@ class Client(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[RelatedFutureBySymbol]: ...
@@ -625,6 +625,7 @@ class Client(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[HkIpoByMarket | UsIpoByMarket | CnIpoByMarket | SgIpoByMarket | MyIpoByMarket]: ...
@@ -637,6 +638,7 @@ class Client(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[DividendBySymbol]: ...
@@ -649,6 +651,7 @@ class Client(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[records.PlateStock]: ...
@@ -661,6 +664,7 @@ class Client(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[CryptoOrderByAccount]: ...
@@ -673,6 +677,7 @@ class Client(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[SimOrderByAccount]: ...
@@ -685,6 +690,7 @@ class Client(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[SimPositionByAccount]: ...
@@ -697,6 +703,7 @@ class Client(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[FillByAccount]: ...
@@ -709,6 +716,7 @@ class Client(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[arguments.Row]: ...
@@ -720,6 +728,7 @@ class Client(_core.ClientBase):
         *,
         concurrency: int = 8,
         on_error: typing.Literal["raise", "collect"] = "raise",
+        windows: int | typing.Literal["auto"] | None = None,
         progress: bool = False,
         **arguments: typing.Any,
     ) -> Records[typing.Any]:
@@ -730,7 +739,8 @@ class Client(_core.ClientBase):
         optional ones too: `trd_market="HK", start=date(2026, 1, 1)`. Of a paged list, all pages are
         read. Returns one `Records` in the order of the keys. Its first column is the key, named like
         the argument; if a record has a field of that name, an underscore is appended to the field's
-        name. With `on_error="collect"`, `.errors` has each key that failed with its error; otherwise
+        name. `windows` is that of the method; by default, the lists of few keys are read in windows.
+        With `on_error="collect"`, `.errors` has each key that failed with its error; otherwise
         the first failure is raised and the other requests are cancelled. `progress=True` shows a
         progress bar if tqdm is installed.
 
@@ -739,7 +749,7 @@ class Client(_core.ClientBase):
         >>> client.fetch_many("dividends", ["HK.00700", "US.AAPL"])[0]["symbol"]
         'HK.00700'
         """
-        return records_of(*self._fetch_many(method, keys, concurrency, on_error, progress, list(arguments.items())))
+        return records_of(*self._fetch_many(method, keys, concurrency, on_error, windows, progress, list(arguments.items())))
 
     if typing.TYPE_CHECKING:
 
@@ -751,6 +761,7 @@ class Client(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             resume: str | None = None,
             **arguments: typing.Any,
         ) -> Pager[records.PlateStock]: ...
@@ -763,6 +774,7 @@ class Client(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             resume: str | None = None,
             **arguments: typing.Any,
         ) -> Pager[CryptoOrderByAccount]: ...
@@ -775,6 +787,7 @@ class Client(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             resume: str | None = None,
             **arguments: typing.Any,
         ) -> Pager[FillByAccount]: ...
@@ -787,6 +800,7 @@ class Client(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             resume: str | None = None,
             **arguments: typing.Any,
         ) -> Pager[arguments.Row]: ...
@@ -798,14 +812,16 @@ class Client(_core.ClientBase):
         *,
         concurrency: int = 8,
         on_error: typing.Literal["raise", "collect"] = "raise",
+        windows: int | typing.Literal["auto"] | None = None,
         resume: str | None = None,
         **arguments: typing.Any,
     ) -> Pager[typing.Any]:
         """A pager over the rows of one method for many keys, in the order of the keys.
 
         For millions of rows: its frames are made of the pages without a dict, and an iteration has a
-        page of each of `concurrency` keys in memory, which are read side by side. `all` and frames read the
-        time range of each key in windows, unless errors are collected.
+        page of each of `concurrency` keys in memory, which are read side by side. With a number of
+        `windows`, the time range of each key is split into as many, of which `concurrency` are read
+        side by side.
 
         `method` is the name of a method that returns pages, such as `"fills_history"`, or an
         `Endpoint` with `paging`. `keys` are the values of its only required argument; pass the others
@@ -821,7 +837,7 @@ class Client(_core.ClientBase):
         >>> next(client.pages_many("fills_history", sandbox.accounts["trade"], trd_market="HK"))["acc_id"] == sandbox.accounts["trade"][0]
         True
         """
-        return Pager(self._pages_many(method, keys, concurrency, on_error, resume, list(arguments.items())))
+        return Pager(self._pages_many(method, keys, concurrency, on_error, windows, resume, list(arguments.items())))
 
     def ipo_calendar(
         self,
@@ -1319,11 +1335,9 @@ class AsyncClient(_core.ClientBase):
         - `windows`: split the time range into this many windows, 1 to 64, and fetch them
           concurrently: one stream with each record once, the latest window first, each window in
           the service's order. If the service sorts by the update time, the order is the same as
-          without `windows`. With `auto`, the number follows from the range, its first pages, the
-          connections and the rate limit, with hardly more requests than one cursor needs. By
-          default, `.all()` and `.to_*()` are read as by `"auto"`, and an iteration by one cursor,
-          as by 1. With a number, an iteration prefetches at most one page per window; with
-          `"auto"`, at most 1,000 pages.
+          without `windows`. By default, or with `"auto"`, `.all()` and `.to_*()` of a new pager
+          choose the number by their first pages, and everything else is read by one cursor, as
+          with 1. An iteration prefetches at most one page per window.
         - `resume`: a `.checkpoint()` of the same call, to resume after it.
 
         A pager over `Fill`. Fields: trd_side, deal_id, order_id, code, stock_name, qty, price,
@@ -1399,6 +1413,7 @@ class AsyncClient(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[records.TradingDay]: ...
@@ -1411,6 +1426,7 @@ class AsyncClient(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[RelatedFutureBySymbol]: ...
@@ -1423,6 +1439,7 @@ class AsyncClient(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[HkIpoByMarket | UsIpoByMarket | CnIpoByMarket | SgIpoByMarket | MyIpoByMarket]: ...
@@ -1435,6 +1452,7 @@ class AsyncClient(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[DividendBySymbol]: ...
@@ -1447,6 +1465,7 @@ class AsyncClient(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[records.PlateStock]: ...
@@ -1459,6 +1478,7 @@ class AsyncClient(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[CryptoOrderByAccount]: ...
@@ -1471,6 +1491,7 @@ class AsyncClient(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[SimOrderByAccount]: ...
@@ -1483,6 +1504,7 @@ class AsyncClient(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[SimPositionByAccount]: ...
@@ -1495,6 +1517,7 @@ class AsyncClient(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[FillByAccount]: ...
@@ -1507,6 +1530,7 @@ class AsyncClient(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             progress: bool = False,
             **arguments: typing.Any,
         ) -> Records[arguments.Row]: ...
@@ -1518,6 +1542,7 @@ class AsyncClient(_core.ClientBase):
         *,
         concurrency: int = 8,
         on_error: typing.Literal["raise", "collect"] = "raise",
+        windows: int | typing.Literal["auto"] | None = None,
         progress: bool = False,
         **arguments: typing.Any,
     ) -> Records[typing.Any]:
@@ -1528,7 +1553,8 @@ class AsyncClient(_core.ClientBase):
         optional ones too: `trd_market="HK", start=date(2026, 1, 1)`. Of a paged list, all pages are
         read. Returns one `Records` in the order of the keys. Its first column is the key, named like
         the argument; if a record has a field of that name, an underscore is appended to the field's
-        name. With `on_error="collect"`, `.errors` has each key that failed with its error; otherwise
+        name. `windows` is that of the method; by default, the lists of few keys are read in windows.
+        With `on_error="collect"`, `.errors` has each key that failed with its error; otherwise
         the first failure is raised and the other requests are cancelled. `progress=True` shows a
         progress bar if tqdm is installed.
 
@@ -1537,7 +1563,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.fetch_many("dividends", ["HK.00700", "US.AAPL"]))[0]["symbol"]
         'HK.00700'
         """
-        return records_of(*await self._fetch_many(method, keys, concurrency, on_error, progress, list(arguments.items())))
+        return records_of(*await self._fetch_many(method, keys, concurrency, on_error, windows, progress, list(arguments.items())))
 
     if typing.TYPE_CHECKING:
 
@@ -1549,6 +1575,7 @@ class AsyncClient(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             resume: str | None = None,
             **arguments: typing.Any,
         ) -> AsyncPager[records.PlateStock]: ...
@@ -1561,6 +1588,7 @@ class AsyncClient(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             resume: str | None = None,
             **arguments: typing.Any,
         ) -> AsyncPager[CryptoOrderByAccount]: ...
@@ -1573,6 +1601,7 @@ class AsyncClient(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             resume: str | None = None,
             **arguments: typing.Any,
         ) -> AsyncPager[FillByAccount]: ...
@@ -1585,6 +1614,7 @@ class AsyncClient(_core.ClientBase):
             *,
             concurrency: int = 8,
             on_error: typing.Literal["raise", "collect"] = "raise",
+            windows: int | typing.Literal["auto"] | None = None,
             resume: str | None = None,
             **arguments: typing.Any,
         ) -> AsyncPager[arguments.Row]: ...
@@ -1596,14 +1626,16 @@ class AsyncClient(_core.ClientBase):
         *,
         concurrency: int = 8,
         on_error: typing.Literal["raise", "collect"] = "raise",
+        windows: int | typing.Literal["auto"] | None = None,
         resume: str | None = None,
         **arguments: typing.Any,
     ) -> AsyncPager[typing.Any]:
         """A pager over the rows of one method for many keys, in the order of the keys.
 
         For millions of rows: its frames are made of the pages without a dict, and an iteration has a
-        page of each of `concurrency` keys in memory, which are read side by side. `all` and frames read the
-        time range of each key in windows, unless errors are collected.
+        page of each of `concurrency` keys in memory, which are read side by side. With a number of
+        `windows`, the time range of each key is split into as many, of which `concurrency` are read
+        side by side.
 
         `method` is the name of a method that returns pages, such as `"fills_history"`, or an
         `Endpoint` with `paging`. `keys` are the values of its only required argument; pass the others
@@ -1619,7 +1651,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await anext(client.pages_many("fills_history", sandbox.accounts["trade"], trd_market="HK")))["acc_id"] == sandbox.accounts["trade"][0]
         True
         """
-        return AsyncPager(self._pages_many(method, keys, concurrency, on_error, resume, list(arguments.items())))
+        return AsyncPager(self._pages_many(method, keys, concurrency, on_error, windows, resume, list(arguments.items())))
 
     async def ipo_calendar(
         self,

@@ -813,6 +813,9 @@ class Page:
     def first(self) -> int:
         """The number of its rows that were received before a checkpoint."""
     @property
+    def is_last(self) -> bool:
+        """True if the service says that nothing follows it."""
+    @property
     def errors(self) -> dict[str, BoardlotError]:
         """The keys that have failed until its end, with their errors."""
 
@@ -1490,6 +1493,7 @@ class ClientBase:
         keys: Iterable[str | int],
         concurrency: int,
         on_error: str,
+        windows: int | Literal["auto"] | None,
         resume: str | None,
         arguments: list[tuple[str, Any]],
     ) -> Pages: ...
@@ -1499,6 +1503,7 @@ class ClientBase:
         keys: Iterable[str | int],
         concurrency: int,
         on_error: str,
+        windows: int | Literal["auto"] | None,
         progress: bool,
         arguments: list[tuple[str, Any]],
     ) -> Any: ...

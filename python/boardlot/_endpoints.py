@@ -459,7 +459,7 @@ ENDPOINTS = (
             Parameter("start", "time", "Start of the update time; 0 is the same as none. ISO 8601 with an offset, a date (midnight UTC), or microseconds since 1970."),
             Parameter("end", "time", "End of the update time, after start; without it, now. 0 is the service's own default: 90 days after start. ISO 8601 with an offset, a date (midnight UTC), or microseconds since 1970."),
             Parameter("page_size", "integer", "Fills per page, 10 to 50; the service's default is 50."),
-            Parameter("windows", "windows", "Split the time range into this many windows, 1 to 64, and fetch them concurrently: one stream with each record once, the latest window first, each window in the service's order. If the service sorts by the update time, the order is the same as without windows. With auto, the number follows from the range, its first pages, the connections and the rate limit, with hardly more requests than one cursor needs."),
+            Parameter("windows", "windows", "Split the time range into this many windows, 1 to 64, and fetch them concurrently: one stream with each record once, the latest window first, each window in the service's order. If the service sorts by the update time, the order is the same as without windows."),
         ),
         examples=(
             "boardlot --profile live fills 281756 HK | head",

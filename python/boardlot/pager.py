@@ -286,12 +286,14 @@ def _records(view: RowView) -> Callable[[Page, int], list[Records[Any]]]:
     return lambda page, row: [records_of(rows) for rows in view.pages(page, row)]
 
 
-def _is_rest(limits: tuple[int | None, int | None] | None, result: Any) -> bool:
-    """True if a result has told the caller that nothing follows.
+def _is_end(limits: tuple[int | None, int | None] | None, result: Any, page: Page | None) -> bool:
+    """True if a result has told the caller that nothing follows, as the service says.
 
     A loop of limited calls gets an empty result before it is refused.
     """
-    return limits in (None, (None, None)) or (0 not in limits and not len(result))
+    if limits in (None, (None, None)):
+        return True
+    return 0 not in limits and not len(result) and (page is None or page.is_last)
 
 
 # Not `explained`: a signal may be handled where a wrapper takes the result of what it wraps.
@@ -483,7 +485,7 @@ class Pager(View[T_co]):
             result, page, row = collect(self._view, position.page, position.row, *arguments)
             if finish is not None:
                 result = finish(result)
-            return result, _Position(page, row, is_end=_is_rest(limits, result))
+            return result, _Position(page, row, is_end=_is_end(limits, result, page))
         except BoardlotError as error:
             shared.locate(error)
             raise
@@ -648,7 +650,7 @@ class AsyncPager(AsyncView[T_co]):
             result, page, row = await collected
             if finish is not None:
                 result = finish(result)
-            end = _Position(page, row, is_end=_is_rest(limits, result))
+            end = _Position(page, row, is_end=_is_end(limits, result, page))
             shared.position = end
             return result
         except BoardlotError as error:

@@ -401,13 +401,14 @@ impl ClientBase {
         keys: &Bound<'py, PyAny>,
         #[pyo3(from_py_with = number_of::concurrency)] concurrency: i64,
         #[pyo3(from_py_with = text_of::on_error)] on_error: &str,
+        #[pyo3(from_py_with = number_of::windows)] windows: Option<Windows>,
         #[pyo3(from_py_with = flag_of::progress)] progress: bool,
         arguments: Arguments<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let base = this.get();
         let core = base.core(this.py())?;
         let fixed = arguments;
-        let many = ManyKeys { endpoint, keys, fixed, concurrency, on_error };
+        let many = ManyKeys { endpoint, keys, fixed, concurrency, on_error, windows };
         many.fetch(core, base.mode, progress, this.as_any())
     }
 
@@ -418,6 +419,7 @@ impl ClientBase {
         keys: &Bound<'py, PyAny>,
         #[pyo3(from_py_with = number_of::concurrency)] concurrency: i64,
         #[pyo3(from_py_with = text_of::on_error)] on_error: &str,
+        #[pyo3(from_py_with = number_of::windows)] windows: Option<Windows>,
         resume: Option<&Bound<'py, PyAny>>,
         arguments: Arguments<'py>,
     ) -> PyResult<Pages> {
@@ -425,7 +427,7 @@ impl ClientBase {
         let core = base.core(py)?;
         let resume = resume_text(resume)?;
         let fixed = arguments;
-        let many = ManyKeys { endpoint, keys, fixed, concurrency, on_error };
+        let many = ManyKeys { endpoint, keys, fixed, concurrency, on_error, windows };
         let pages = many.pages(py, &core, resume.as_deref())?;
         Ok(Pages::new(base.mode, pages, Some(this.as_any())))
     }

@@ -22,7 +22,7 @@ use crate::{
 use boardlot_client::{
     api::{Argument, EncodedValue, EndpointRef},
     client::{BatchOutcome, Client},
-    pages::Pages,
+    pages::{Pages, Windows},
 };
 
 const ONE_VALUE: &str = "one value for each key, such as [\"281756\", \"281757\"]; the other arguments \
@@ -36,6 +36,7 @@ pub struct ManyKeys<'a, 'py> {
     pub fixed: Arguments<'py>,
     pub concurrency: i64,
     pub on_error: &'a str,
+    pub windows: Option<Windows>,
 }
 
 /// The same, checked.
@@ -58,14 +59,15 @@ impl<'py> ManyKeys<'_, 'py> {
         owner: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = owner.py();
-        let own = ["concurrency", "on_error", "progress"];
+        let own = ["concurrency", "on_error", "windows", "progress"];
+        let windows = self.windows;
         let CheckedKeys { endpoint, keys, fixed, concurrency, collect } =
             self.checked(py, "fetch_many", &own)?;
         let name = endpoint.name.clone();
         let count = Arc::new(AtomicU64::new(0));
         let (total, counted) = (keys.len() as u64, count.clone());
         let future = async move {
-            core.fetch_many(endpoint, keys, fixed, concurrency, collect, count).await
+            core.fetch_many(endpoint, keys, fixed, (concurrency, collect), windows, count).await
         };
         let finish = |py: Python<'_>, many: BatchOutcome| {
             let errors = PyDict::new(py);
@@ -86,10 +88,12 @@ impl<'py> ManyKeys<'_, 'py> {
 
     /// The pages of all keys.
     pub fn pages(self, py: Python<'_>, core: &Client, resume: Option<&str>) -> PyResult<Pages> {
-        let own = ["concurrency", "on_error", "resume"];
+        let own = ["concurrency", "on_error", "windows", "resume"];
+        let windows = self.windows;
         let CheckedKeys { endpoint, keys, fixed, concurrency, collect } =
             self.checked(py, "pages_many", &own)?;
-        core.pages_many(&endpoint, &keys, &fixed, (concurrency, collect), resume).or_raise(py)
+        core.pages_many(&endpoint, &keys, &fixed, (concurrency, collect), windows, resume)
+            .or_raise(py)
     }
 
     /// Checks the arguments of a method that has `own` ones, too.

@@ -22,6 +22,12 @@ impl Page {
         self.0.first()
     }
 
+    /// True if the service says that nothing follows it.
+    #[getter]
+    fn is_last(&self) -> bool {
+        self.0.is_last()
+    }
+
     /// The keys that have failed until its end, with their errors.
     #[getter]
     fn errors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -4,7 +4,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
 
@@ -92,11 +92,11 @@ struct Bodies {
 impl Bodies {
     /// The next body of the window with this range.
     fn next(&self, listing: &PagedCall, range: Option<(i64, i64)>) -> Option<&Bytes> {
-        let whole = listing.time_range.as_ref().and_then(TimeRange::known);
+        let whole = listing.plan.request.time_range.as_ref().and_then(TimeRange::known);
         let window = match whole.zip(range) {
-            // A window requests a microsecond more than its own.
-            Some(((start, end), (_, last))) => {
-                (end - last + 1) * self.next.len() as i64 / (end - start).max(1)
+            // A window requests little more than its own.
+            Some(((start, end), (from, until))) => {
+                (end - from / 2 - until / 2) * self.next.len() as i64 / (end - start).max(1)
             }
             None => 0,
         };
@@ -111,6 +111,7 @@ impl Source for Bodies {
         listing: &'a PagedCall,
         _cursor: Option<&'a str>,
         range: Option<(i64, i64)>,
+        _failed_attempts: &'a AtomicU64,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
         let body = self.next(listing, range);
         let body = match self.copied {

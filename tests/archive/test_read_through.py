@@ -64,8 +64,7 @@ def test_a_list_that_was_read_in_part_is_never_served(archive, book, client):
     assert len(archive.get(client, "plates", "HK.BK1001", max_age=HOUR)) == 120
     book.put_fills(120)
     fills = "/api/v1.0/accounts/281756/fills_history"
-    # The second page is requested to choose windows, and again to be read.
-    book.failures[fills] = [None, unavailable(), unavailable()]
+    book.failures[fills] = [None, unavailable()]
     with pytest.raises(bl.ServiceError):
         archive.get(client, "fills", HK, max_age=HOUR)
     assert archive.get(client, "fills", HK, max_age=HOUR) == book.expected()

@@ -1,8 +1,14 @@
 """Section 4.3, `fills_history(windows=...)`: parts of a time range fetched side by side.
 
-`test_clock_and_ranges.py` and `crates/client/tests/core/` have the stream of them: every fill once.
+`test_windows_of_any_service.py` and `crates/client/tests/core/default_windows.rs` have services of
+every kind; `test_clock_and_ranges.py` the stream of windows: every fill once.
 """
 
+import itertools
+import logging
+import threading
+from datetime import datetime, timedelta, timezone
+from functools import partial
 from urllib.parse import parse_qsl
 
 import boardlot as bl
@@ -18,14 +24,14 @@ TIMES = range(END - 1, START, -STEP)
 IDS = [str(number) for number in range(len(TIMES))]
 
 
-def fills_service(received):
+def fills_service(received, times=TIMES):
     """The fills of the range that is asked for, which includes both of its ends."""
     query = dict(parse_qsl(received.query))
     start, end = int(query["start"]), int(query["end"])
-    found = [number for number, at in enumerate(TIMES) if start <= at <= end]
+    found = [number for number, at in enumerate(times) if start <= at <= end]
     first = int(query.get("page_flag", 0))
     rows = [
-        {"deal_id": str(number), "create_time": TIMES[number], "updated_time": TIMES[number]}
+        {"deal_id": str(number), "create_time": times[number], "updated_time": times[number]}
         for number in found[first : first + 50]
     ]
     return page("fills_history", rows, str(first + 50) if first + 50 < len(found) else None)
@@ -58,10 +64,8 @@ def test_windows_are_1_to_64_or_auto(windows):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(
-    ("windows", "least", "most"), [(None, 41, 44), ("auto", 41, 44), (1, 40, 40)]
-)
-def test_everything_is_read_in_windows_unless_one_cursor_is_asked_for(mode, windows, least, most):
+@pytest.mark.parametrize(("windows", "most"), [(None, 52), ("auto", 52), (1, 40)])
+def test_everything_is_read_in_windows_unless_one_cursor_is_asked_for(mode, windows, most):
     async def use(client):
         pager = client.pager("fills_history", "281756", "HK", **RANGE, windows=windows)
         rows = await result_of(pager.all())
@@ -72,43 +76,140 @@ def test_everything_is_read_in_windows_unless_one_cursor_is_asked_for(mode, wind
 
     ids, requests = run(mode, fills_service, use)
     assert ids == IDS
-    assert least <= requests <= most
+    assert requests <= most and (requests > 40) == (most > 40)
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("windows", "least", "most"), [(None, 40, 40), ("auto", 41, 44)])
-def test_an_iteration_is_read_by_one_cursor_unless_windows_are_asked_for(
-    mode, windows, least, most
-):
+@pytest.mark.parametrize("windows", [None, "auto", 1])
+def test_what_gives_rows_as_they_come_is_read_by_one_cursor(mode, windows):
+    def pager(client, **options):
+        return client.pager("fills_history", "281756", "HK", **RANGE, windows=windows, **options)
+
     async def use(client):
-        pager = client.pager("fills_history", "281756", "HK", **RANGE, windows=windows)
-        return [row["deal_id"] for row in await client.rows(pager)], pager.requests
+        iteration, pages, begun = (pager(client) for _ in range(3))
+        assert [row["deal_id"] for row in await client.rows(iteration)] == IDS
+        assert len(await client.pages(pages)) == 40
+        assert len(await client.rows(begun, 1)) == 1
+        resumed = pager(client, resume=begun.checkpoint())
+        limited = pager(client)
+        assert len(await result_of(begun.all())) == len(await result_of(resumed.all())) == 1999
+        assert len(await result_of(limited.all(max_items=5000))) == 2000
+        return [one.requests for one in (iteration, pages, begun, resumed, limited)]
 
-    ids, requests = run(mode, fills_service, use)
-    assert ids == IDS
-    assert least <= requests <= most
+    assert run(mode, fills_service, use) == [40] * 5
 
 
-def test_frames_and_many_keys_are_read_in_windows():
+def test_frames_and_the_lists_of_few_keys_are_read_in_windows():
     with StandInService(fills_service) as server, client_of(server) as client:
         frame = client.fills_history("281756", "HK", **RANGE).to_arrow()
         assert frame["deal_id"].to_pylist() == IDS
-        assert 41 <= len(server.received) <= 44
+        assert 40 < len(server.received) <= 52
         server.received.clear()
-        rows = client.fetch_many("fills_history", ["1", "2"], trd_market="HK", **RANGE)
-        assert [row["deal_id"] for row in rows] == IDS * 2
-        assert 82 <= len(server.received) <= 88
+        rows = client.fetch_many("fills_history", ["1", "2", "3"], trd_market="HK", **RANGE)
+        assert [row["deal_id"] for row in rows] == IDS * 3
+        assert 120 < len(server.received) <= 3 * 52
 
 
-def test_an_iteration_in_windows_resumes_by_one_cursor_and_the_other_way_round():
+@pytest.mark.parametrize(("keys", "concurrency"), [(4, 8), (3, 1), (9, 2)])
+def test_the_lists_of_more_keys_are_read_by_one_cursor_each(keys, concurrency):
+    names = [str(number) for number in range(keys)]
     with StandInService(fills_service) as server, client_of(server) as client:
-        for first, then in [("auto", None), (None, "auto"), ("auto", "auto")]:
-            pager = client.fills_history("281756", "HK", **RANGE, windows=first)
-            seen = [next(pager)["deal_id"] for _ in range(777)]
-            rest = client.fills_history(
-                "281756", "HK", **RANGE, windows=then, resume=pager.checkpoint()
-            )
+        rows = client.fetch_many(
+            "fills_history", names, concurrency=concurrency, trd_market="HK", **RANGE
+        )
+        assert [row["deal_id"] for row in rows] == IDS * keys
+        assert len(server.received) == 40 * keys
+
+
+@pytest.mark.parametrize("windows", [None, 3])
+@pytest.mark.parametrize("concurrency", [1, 2, 8])
+@pytest.mark.parametrize("method", ["fetch_many", "pages_many"])
+def test_concurrency_bounds_the_requests_at_a_time(method, concurrency, windows):
+    lock, in_flight, most = threading.Lock(), 0, 0
+    # One after another arrives while all others of the same time are still in flight.
+    together = threading.Semaphore(0)
+
+    def service(received):
+        nonlocal in_flight, most
+        with lock:
+            in_flight += 1
+            most = max(most, in_flight)
+        together.acquire(timeout=0.005)  # time: requests that are sent side by side meet
+        with lock:
+            in_flight -= 1
+        return fills_service(received)
+
+    with StandInService(service) as server, client_of(server) as client:
+        arguments = {"concurrency": concurrency, "windows": windows, "trd_market": "HK", **RANGE}
+        rows = getattr(client, method)("fills_history", ["1", "2"], **arguments)
+        rows = rows.all() if method == "pages_many" else rows
+        assert [row["deal_id"] for row in rows] == IDS * 2
+    assert most <= concurrency
+
+
+def test_a_checkpoint_of_windows_is_resumed_by_one_cursor_and_the_other_way_round():
+    def pager(windows, **options):
+        return client.fills_history("281756", "HK", **RANGE, windows=windows, **options)
+
+    with StandInService(fills_service) as server, client_of(server) as client:
+        for first, then in itertools.product([None, 4, 7], repeat=2):
+            before = pager(first)
+            seen = [next(before)["deal_id"] for _ in range(777)]
+            rest = pager(then, resume=before.checkpoint())
             assert seen + [row["deal_id"] for row in rest] == IDS
+
+
+def test_what_is_recorded_is_the_traffic_of_one_cursor(tmp_path):
+    recorder = bl.Recorder(tmp_path / "recorded")
+    limits = {"rate_limit": 1e4, "max_connections": 3}
+    with StandInService(fills_service) as server:
+        with client_of(server, cassette=recorder, **limits) as client:
+            assert len(client.fills_history("281756", "HK", **RANGE).all()) == len(IDS)
+            rows = client.fetch_many("fills_history", ["1"], trd_market="HK", **RANGE)
+            assert len(rows) == len(IDS) and len(server.received) == 80
+        recorder.close()
+        base_url = server.base_url
+    replay = bl.Replay(tmp_path / "recorded")
+    with client_of(base_url, cassette=replay) as client:
+        assert len(client.fills_history("281756", "HK", **RANGE).to_arrow()) == len(IDS)
+        assert len(client.fetch_many("fills_history", ["1"], trd_market="HK", **RANGE)) == 2000
+
+
+def test_a_range_that_ends_in_the_future_is_read_by_one_cursor():
+    hour = timedelta(hours=1)
+    now = datetime.now(timezone.utc)
+    for end, is_past in [(now + hour, False), (now - hour, True)]:
+        spread = {"start": now - timedelta(days=60), "end": end}
+        first = int(spread["start"].timestamp() * 1e6)
+        step = int((spread["end"] - spread["start"]).total_seconds() * 1e6) // 2000
+        times = [first + step * number for number in range(1999, -1, -1)]
+        with (
+            StandInService(partial(fills_service, times=times), clock=0) as server,
+            client_of(server) as client,
+        ):
+            assert len(client.fills_history("281756", "HK", **spread).all()) == 2000
+            assert (len(server.received) > 40) == is_past
+
+
+def test_each_failure_is_told_or_counted_as_a_retry(caplog):
+    answered = []
+
+    def service(received):
+        answered.append(received)
+        if len(answered) == 2:
+            return response({}, status=503)
+        return fills_service(received)
+
+    caplog.set_level(logging.DEBUG, "boardlot.retry")
+    with StandInService(service) as server, client_of(server) as client:
+        rows = client.fills_history("281756", "HK", **RANGE).all()
+        assert [row["deal_id"] for row in rows] == IDS
+        # The second page or the probe failed, so the list is read again.
+        assert [record.name for record in caplog.records] == ["boardlot.retry"]
+    with StandInService([response({}, status=503)]) as server, client_of(server) as client:
+        with pytest.raises(bl.ServiceError):
+            client.fills_history("281756", "HK", **RANGE).all()
+        assert len(server.received) == 1
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -224,9 +224,9 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
     if endpoint.time_range().is_some() {
         arguments.push(hanging(
             &format!(
-                "- `windows`: {} By default, `.all()` and `.to_*()` are read as by `\"auto\"`, and an \
-                 iteration by one cursor, as by 1. With a number, an iteration prefetches at most one page \
-                 per window; with `\"auto\"`, at most 1,000 pages.",
+                "- `windows`: {} By default, or with `\"auto\"`, `.all()` and `.to_*()` of a new pager choose \
+                 the number by their first pages, and everything else is read by one cursor, as with 1. An \
+                 iteration prefetches at most one page per window.",
                 windows_doc()
             ),
             "",
@@ -253,8 +253,7 @@ pub fn windows_doc() -> String {
         "split the time range into this many windows, 1 to {WINDOWS_MAX}, and fetch them \
          concurrently: one stream with each record once, the latest window first, each window in the \
          service's order. If the service sorts by the update time, the order is the same as without \
-         `windows`. With `auto`, the number follows from the range, its first pages, the connections and \
-         the rate limit, with hardly more requests than one cursor needs."
+         `windows`."
     )
 }
 

@@ -79,6 +79,7 @@ const COMMON: &[Common] = &[
             "*",
             "concurrency: int = 8",
             "on_error: typing.Literal[\"raise\", \"collect\"] = \"raise\"",
+            "windows: int | typing.Literal[\"auto\"] | None = None",
             "progress: bool = False",
             "**arguments: typing.Any",
         ],
@@ -89,7 +90,8 @@ const COMMON: &[Common] = &[
               optional ones too: `trd_market=\"HK\", start=date(2026, 1, 1)`. Of a paged list, all pages are\n\
               read. Returns one `Records` in the order of the keys. Its first column is the key, named like\n\
               the argument; if a record has a field of that name, an underscore is appended to the field's\n\
-              name. With `on_error=\"collect\"`, `.errors` has each key that failed with its error; otherwise\n\
+              name. `windows` is that of the method; by default, the lists of few keys are read in windows.\n\
+              With `on_error=\"collect\"`, `.errors` has each key that failed with its error; otherwise\n\
               the first failure is raised and the other requests are cancelled. `progress=True` shows a\n\
               progress bar if tqdm is installed.\n\n\
               Raises `ConfigError` for an invalid key or argument, before anything is sent.",
@@ -98,7 +100,7 @@ const COMMON: &[Common] = &[
             "{}[0][\"symbol\"]",
             "'HK.00700'",
         ),
-        passed: "method, keys, concurrency, on_error, progress, list(arguments.items())",
+        passed: "method, keys, concurrency, on_error, windows, progress, list(arguments.items())",
     },
     Common {
         name: "pages_many",
@@ -108,14 +110,16 @@ const COMMON: &[Common] = &[
             "*",
             "concurrency: int = 8",
             "on_error: typing.Literal[\"raise\", \"collect\"] = \"raise\"",
+            "windows: int | typing.Literal[\"auto\"] | None = None",
             "resume: str | None = None",
             "**arguments: typing.Any",
         ],
         returns: Returns::Pager("typing.Any"),
         doc: "A pager over the rows of one method for many keys, in the order of the keys.\n\n\
               For millions of rows: its frames are made of the pages without a dict, and an iteration has a\n\
-              page of each of `concurrency` keys in memory, which are read side by side. `all` and frames read the\n\
-              time range of each key in windows, unless errors are collected.\n\n\
+              page of each of `concurrency` keys in memory, which are read side by side. With a number of\n\
+              `windows`, the time range of each key is split into as many, of which `concurrency` are read\n\
+              side by side.\n\n\
               `method` is the name of a method that returns pages, such as `\"fills_history\"`, or an\n\
               `Endpoint` with `paging`. `keys` are the values of its only required argument; pass the others\n\
               by name, and optional ones too. The first column is the key, as for `fetch_many`. There is one\n\
@@ -130,7 +134,7 @@ const COMMON: &[Common] = &[
             "next({})[\"acc_id\"] == sandbox.accounts[\"trade\"][0]",
             "True",
         ),
-        passed: "method, keys, concurrency, on_error, resume, list(arguments.items())",
+        passed: "method, keys, concurrency, on_error, windows, resume, list(arguments.items())",
     },
     Common {
         name: "ipo_calendar",

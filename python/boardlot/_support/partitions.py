@@ -243,7 +243,7 @@ class Partition:
             fixed = dict(self.query.arguments)
             keys = [key for key in self.keys if key is not None]
             fetched = client._fetch_many(
-                self.query.method, keys, concurrency, "raise", False, list(fixed.items())
+                self.query.method, keys, concurrency, "raise", None, False, list(fixed.items())
             )
             rows, _errors = fetched
             known = set(rows.names())

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         start: Time | None
         overlap: timedelta
         max_age: timedelta | None
+        windows: int | None
         on_error: Literal["raise", "collect"]
         progress: bool
 
@@ -174,6 +175,7 @@ class Archive(Reader):
         start: Time | None = None,
         overlap: timedelta = OVERLAP,
         max_age: timedelta | None = None,
+        windows: int | None = None,
         on_error: Literal["raise", "collect"] = "raise",
         progress: bool = False,
     ) -> UpdateReport | Awaitable[UpdateReport]:
@@ -203,6 +205,8 @@ class Archive(Reader):
                 arrived late.
             max_age: Skip lists that were read completely within this time, by the service's clock.
                 By default, all lists are read.
+            windows: Read each range of fills in this many windows, 1 to 64, like `windows` of
+                `fills_history`; by default, by one cursor.
             on_error: `"raise"` an `ArchiveUpdateError` with the report, once all lists were tried,
                 or `"collect"` the errors in the report, which is then false: also those of keys
                 that are not valid.
@@ -236,7 +240,10 @@ class Archive(Reader):
         checked += custom_lists(lists, refused)
         bar = Bar("archive", "rows", None, shown=progress)
         work = self._update(client, series, checked, start, overlap, bar.add, max_age)
-        work = replace(work, refused=refused.errors)
+        for one in series:
+            # Checked before anything is sent.
+            work.client._pages("fills_history", one.arguments, windows, None)
+        work = replace(work, refused=refused.errors, windows=windows)
 
         def run() -> UpdateReport:
             with bar:

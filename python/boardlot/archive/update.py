@@ -55,6 +55,8 @@ class Update:
     wait: float
     # Lists that were read more recently are not read.
     max_age: int | None = None
+    # The parts of a range that are read side by side.
+    windows: int | None = None
     # The errors of keys that are not valid, which are collected.
     refused: Mapping[Name, BoardlotError] = field(default_factory=dict)
     on_rows: Callable[[int], None] = field(default=lambda rows: None)
@@ -249,7 +251,7 @@ class FillReader:
         times = {"start": time_of(start), "end": time_of(end)}
         arguments = [*self.series.arguments, *times.items()]
         pager: Pager[Any] = Pager(
-            self.work.client._pages("fills_history", arguments, "auto", position)
+            self.work.client._pages("fills_history", arguments, self.work.windows, position)
         )
         if position is None:
             store.begin(start, end)

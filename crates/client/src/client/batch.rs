@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use tokio::task::JoinSet;
+use tokio::{sync::Semaphore, task::JoinSet};
 
 use super::Client;
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     error::{Error, Result},
     http::{RequestPlan, TimeRange},
     os::origin::{on_behalf_of, origin},
-    pages::{Listing, ListingOfKeys, PagedCall, Pages},
+    pages::{Listing, ListingOfKeys, PagedCall, Pages, Windows, check_windows},
 };
 
 /// The outcome of a call for many keys: the records of all keys in the order of the keys, and the
@@ -31,18 +31,19 @@ pub struct BatchOutcome {
 }
 
 impl Client {
-    /// Calls an endpoint for many keys, `concurrency` at a time, each with the `fixed` arguments. With
-    /// `collect`, failures are collected in `errors`; otherwise the first one ends the call. `done` counts
+    /// Calls an endpoint for many keys, with at most `concurrency` requests at a time, each with the `fixed` arguments.
+    /// With `collect`, failures are collected in `errors`; otherwise the first one ends the call. `done` counts
     /// finished keys.
     pub async fn fetch_many(
         &self,
         endpoint: EndpointRef,
         keys: Vec<Argument>,
         fixed: Vec<(String, Argument)>,
-        concurrency: usize,
-        collect: bool,
+        (concurrency, collect): (usize, bool),
+        windows: Option<Windows>,
         done: Arc<AtomicU64>,
     ) -> Result<BatchOutcome> {
+        check_windows(&endpoint, windows)?;
         let key_name = key_parameter(&endpoint, &fixed)?.to_owned();
         let arguments_of =
             |key: &Argument, fixed: &[(String, Argument)]| with_key(&key_name, key, fixed);
@@ -55,17 +56,31 @@ impl Client {
             Some(range) => self.with_one_range(range, fixed).await?,
             None => fixed,
         };
+        let concurrency = concurrency.max(1);
+        // With more keys, those are read side by side.
+        let windows = match windows {
+            None | Some(Windows::Auto) if keys.len() * 2 < concurrency => Windows::Auto,
+            None | Some(Windows::Auto) => Windows::Number(1),
+            Some(number) => number,
+        };
+        let has_windows = endpoint.paging.is_some() && endpoint.time_range().is_some();
+        let permits = Arc::new(Semaphore::new(concurrency));
         let mut waiting = keys.into_iter().enumerate();
         let mut running = JoinSet::new();
         let mut outcomes = BTreeMap::new();
         loop {
-            while running.len() < concurrency.max(1)
+            while running.len() < concurrency
                 && let Some((index, key)) = waiting.next()
             {
                 let (client, endpoint) = (self.clone(), endpoint.clone());
-                let arguments = arguments_of(&key, &fixed);
+                let (arguments, permits) = (arguments_of(&key, &fixed), permits.clone());
                 running.spawn(on_behalf_of(origin(), async move {
-                    let outcome = client.call(&endpoint, &arguments).await;
+                    let outcome = match has_windows {
+                        true => {
+                            client.call_with_permits(&endpoint, &arguments, windows, permits).await
+                        }
+                        false => client.call(&endpoint, &arguments).await,
+                    };
                     (index, EncodedValue::from(key).into_text(), outcome)
                 }));
             }
@@ -114,14 +129,15 @@ impl Client {
     }
 
     /// The pages of an endpoint for many keys as one list, in the order of the keys, each with the `fixed`
-    /// arguments; `concurrency` keys are read side by side. An open time range is the same for all of them. With
-    /// `collect`, a key that fails is noted, and the next one is read.
+    /// arguments; `concurrency` keys, or windows of them, are read side by side. An open time range is the same for all
+    /// of them. With `collect`, a key that fails is noted, and the next one is read.
     pub fn pages_many(
         &self,
         endpoint: &Endpoint,
         keys: &[Argument],
         fixed: &[(String, Argument)],
         (concurrency, collects_errors): (usize, bool),
+        windows: Option<Windows>,
         resume: Option<&str>,
     ) -> Result<Pages> {
         let key_name = key_parameter(endpoint, fixed)?;
@@ -131,7 +147,8 @@ impl Client {
                 endpoint.name
             )));
         }
-        let call = |key| PagedCall::new(endpoint, &with_key(key_name, key, fixed), None);
+        check_windows(endpoint, windows)?;
+        let call = |key| PagedCall::new(endpoint, &with_key(key_name, key, fixed), windows);
         let calls = checked(keys.iter().map(call).collect(), collects_errors, !fixed.is_empty())?;
         let fields = calls.iter().flatten().next().map(|call| call.plan.fields.clone());
         let fields = fields.unwrap_or_else(|| declared_fields(endpoint));

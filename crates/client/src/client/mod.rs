@@ -5,6 +5,8 @@ mod explain;
 
 use std::sync::Arc;
 
+use tokio::sync::Semaphore;
+
 pub use batch::BatchOutcome;
 pub use explain::Explanation;
 
@@ -61,7 +63,7 @@ impl Client {
     ) -> Result<Rows> {
         if endpoint.paging.is_some() {
             let pages = self.pages(endpoint, arguments, None, None)?;
-            return Ok(Rows::new(pages.rest().await?, pages.listing().fields.clone()));
+            return rows_of(&pages).await;
         }
         let plan = RecordsCall::new(endpoint, arguments)?;
         let page = self.send(&plan.request, |response| plan.parse_whole(response)).await?;
@@ -69,8 +71,8 @@ impl Client {
         Ok(Rows::new(slices, plan.fields))
     }
 
-    /// The records of an endpoint that returns pages. With `windows`, its time range is split into so
-    /// many parts that are fetched concurrently, or into as many as its pages suggest.
+    /// The records of an endpoint that returns pages. With a number of `windows`, its time range is split into so
+    /// many parts that are fetched concurrently. Without, one cursor reads it, unless everything is collected.
     pub fn pages<N: AsRef<str>>(
         &self,
         endpoint: &Endpoint,
@@ -104,6 +106,19 @@ impl Client {
         self.send(plan, |response| check_credentials(response).map(|()| response.clone())).await
     }
 
+    /// The records of all pages of one of several lists, which share the permits for requests.
+    async fn call_with_permits(
+        &self,
+        endpoint: &Endpoint,
+        arguments: &[(String, Argument)],
+        windows: Windows,
+        permits: Arc<Semaphore>,
+    ) -> Result<Rows> {
+        let call = PagedCall::new(endpoint, arguments, Some(windows))?;
+        let pages = Pages::with_permits(self.transport.clone(), call, None, Some(permits))?;
+        rows_of(&pages).await
+    }
+
     async fn send<T>(
         &self,
         plan: &RequestPlan,
@@ -112,4 +127,8 @@ impl Client {
         let request = self.transport.request(plan, None, None)?;
         self.transport.call(&request, parse).await
     }
+}
+
+async fn rows_of(pages: &Pages) -> Result<Rows> {
+    Ok(Rows::new(pages.rest().await?, pages.listing().fields.clone()))
 }

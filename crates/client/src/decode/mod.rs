@@ -23,7 +23,9 @@ pub use arrow::{
     BatchBuilder, ColumnOptions, Columns, Decimals, InvalidValues, StreamColumns, Strings,
     loses_digits, type_mismatch,
 };
-pub use json::{Members, Raw, Value, parse_members, short_eq, split_members, write_text};
+pub use json::{
+    Members, Raw, Value, canonical_json, parse_members, short_eq, split_members, write_text,
+};
 pub use parse_page::parse_page;
 pub use records::{KEY_DOC, Page, PageSlice, RecordNumber, RecordRef, RowValues, field_name};
 pub use rows::Rows;

@@ -2,7 +2,7 @@
 
 use std::{
     ops::Deref,
-    sync::{Arc, Weak},
+    sync::{Arc, Weak, atomic::AtomicU64},
 };
 
 use arc_swap::ArcSwapOption;
@@ -79,8 +79,18 @@ impl AuthorizedTransport {
         request: &Request,
         parse: impl Fn(&HttpResponse) -> Result<T>,
     ) -> Result<T> {
+        self.call_counted(request, &AtomicU64::default(), parse).await
+    }
+
+    /// The same. `failed_attempts` counts the attempts that failed, but for those whose credentials were renewed.
+    pub async fn call_counted<T>(
+        &self,
+        request: &Request,
+        failed_attempts: &AtomicU64,
+        parse: impl Fn(&HttpResponse) -> Result<T>,
+    ) -> Result<T> {
         let authorization = CallAuthorization::new(&self.transport, self.credentials.as_deref());
-        call(&self.transport, authorization, request, parse).await
+        call(&self.transport, authorization, request, failed_attempts, parse).await
     }
 
     /// The value of `Authorization` of a token, for other HTTP clients; that of a login is refreshed if it has to be,

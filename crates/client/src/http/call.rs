@@ -1,6 +1,9 @@
 //! One call: attempts until a response is accepted, the error is final, or the time is up.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
 use ::http::HeaderMap;
 use tokio::time::timeout;
@@ -26,10 +29,12 @@ pub async fn call<T>(
     transport: &Transport,
     mut authorization: CallAuthorization<'_>,
     request: &Request,
+    failed_attempts: &AtomicU64,
     parse: impl Fn(&HttpResponse) -> Result<T>,
 ) -> Result<T> {
     let (deadline, wait_times) = (total_deadline(&transport.options), WaitTimes::default());
-    let attempts = send_with_retries(transport, &mut authorization, request, parse, &wait_times);
+    let counts = (&wait_times, failed_attempts);
+    let attempts = send_with_retries(transport, &mut authorization, request, parse, counts);
     timeout(deadline, attempts).await.unwrap_or_else(|_| {
         let error = ErrorKind::Timeout(wait_times.timeout_message(deadline));
         Err(Error::from(error).with_endpoint(&request.label))
@@ -43,7 +48,8 @@ impl Transport {
         request: &Request,
         parse: impl Fn(&HttpResponse) -> Result<T>,
     ) -> Result<T> {
-        call(self, CallAuthorization::default(), request, parse).await
+        let failed_attempts = AtomicU64::default();
+        call(self, CallAuthorization::default(), request, &failed_attempts, parse).await
     }
 }
 
@@ -52,7 +58,7 @@ async fn send_with_retries<T>(
     authorization: &mut CallAuthorization<'_>,
     request: &Request,
     parse: impl Fn(&HttpResponse) -> Result<T>,
-    wait_times: &WaitTimes,
+    (wait_times, failed_attempts): (&WaitTimes, &AtomicU64),
 ) -> Result<T> {
     let state = transport.state()?;
     let mut retries = Retries::new(&transport.options, &state.retry_budget);
@@ -93,6 +99,7 @@ async fn send_with_retries<T>(
             }
         }
         if let Some(wait) = retries.resend(&error) {
+            failed_attempts.fetch_add(1, Ordering::Relaxed);
             let reason = error.kind.summary();
             attempt.tell(EventKind::Retrying { wait, reason }).await;
             sleep(transport, wait).await;
@@ -101,6 +108,7 @@ async fn send_with_retries<T>(
         if attempt.authorization.recover(&error).await? {
             continue;
         }
+        failed_attempts.fetch_add(1, Ordering::Relaxed);
         attempt.record(&outcome)?;
         let reason = || error.kind.summary();
         match retries.retry(request, &error) {

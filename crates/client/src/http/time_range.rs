@@ -16,8 +16,6 @@ pub struct TimeRange {
     pub default_days: i64,
     /// The field of the records that the range is about.
     pub time_field: &'static str,
-    /// The other field that the service may sort by.
-    pub creation_field: &'static str,
 }
 
 /// The later bound of a time range.
@@ -38,7 +36,7 @@ impl TimeRange {
         start: Option<&EncodedValue>,
         end: Option<&EncodedValue>,
     ) -> Option<Self> {
-        let TimeRangeSpec { default_days, time_field, creation_field } = endpoint.time_range()?;
+        let TimeRangeSpec { default_days, time_field } = endpoint.time_range()?;
         let micros = |bound: Option<&EncodedValue>| match bound {
             Some(EncodedValue::Integer(micros)) => i64::try_from(*micros).ok(),
             _ => None,
@@ -50,7 +48,7 @@ impl TimeRange {
         };
         // To the service, 0 means that the bound was not given.
         let start = micros(start).filter(|start| *start > 0);
-        Some(TimeRange { start, end, default_days, time_field, creation_field })
+        Some(TimeRange { start, end, default_days, time_field })
     }
 
     /// Returns true if it ends now.

@@ -125,7 +125,7 @@ impl Transport {
     }
 
     /// The source of an attempt's events; none if no observer is listening.
-    pub(super) fn span(&self, request: &Request, attempt: u32) -> Option<RequestSpan> {
+    pub(crate) fn span(&self, request: &Request, attempt: u32) -> Option<RequestSpan> {
         RequestSpan::new(self.options.observer.as_ref(), request, attempt)
     }
 
@@ -147,6 +147,11 @@ impl Transport {
     /// The most concurrent requests.
     pub fn max_connections(&self) -> usize {
         self.options.connect.max_connections
+    }
+
+    /// Returns true if its traffic is recorded or replayed.
+    pub fn has_cassette(&self) -> bool {
+        self.options.cassette.is_some()
     }
 
     /// The requests per second of the rate limit.

@@ -104,20 +104,17 @@ pub fn read(text: &str, listing: &Listing, origin: &str) -> Result<Position> {
         return Err(of_another_call(&checkpoint, listing));
     }
     let at = checkpoint.at;
-    let started = at.cursor.is_some() || at.row > 0 || at.window > 0;
+    let started = at.cursor.is_some() || at.row > 0 || at.window > 0 || at.part.is_some();
+    let positions = || at.keys.iter().flat_map(|left| &left.begun).chain([&at]);
     let misplaced = match listing.time_range() {
         // The range is fixed by the first page.
         Some(_) => at.range.is_none() && started,
-        None => at.range.is_some(),
+        None => positions().any(|at| at.range.is_some() && at.range != listing.given_range()),
     };
-    if misplaced {
+    if misplaced || !positions().all(|at| has_part(at, listing)) {
         return Err(Error::config("resume is a checkpoint with another time range"));
     }
-    if !at.part.is_none_or(|part| has_part(part, &at, listing)) {
-        return Err(Error::config("resume is a checkpoint with another time range"));
-    }
-    let keys = at.keys.iter().flat_map(|left| &left.begun).chain([&at]);
-    if !listing.has_keys(keys.map(|position| position.window)) {
+    if !listing.has_keys(positions().map(|position| position.window)) {
         return Err(Error::config("resume is a checkpoint with other keys"));
     }
     Ok(at)
@@ -139,10 +136,10 @@ fn of_another_call(checkpoint: &Checkpoint, listing: &Listing) -> Error {
     })
 }
 
-/// Returns true if a window of these times can be one of the list's time range.
-fn has_part((first, last): (i64, i64), at: &Position, listing: &Listing) -> bool {
-    let is_of_one_cursor = listing.valid_call().is_some_and(|call| call.windows == 1);
-    let range = at.range.or_else(|| listing.given_range()).filter(|_| is_of_one_cursor);
+/// Returns true if the window of a position can be one of the list's time range.
+fn has_part(at: &Position, listing: &Listing) -> bool {
+    let Some((first, last)) = at.part else { return true };
+    let range = at.range.or_else(|| listing.given_range());
     range.is_some_and(|(start, end)| start <= first && first <= last && last <= end)
 }
 

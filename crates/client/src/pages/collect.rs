@@ -12,7 +12,6 @@ use futures_util::{FutureExt, StreamExt, TryStreamExt, future::join, stream};
 
 use super::{
     Position, Sink,
-    adaptive_windows::AdaptiveWindows,
     list::List,
     listed_page::{Failure, ListedPage},
     part::{FetchedPage, Part},
@@ -65,11 +64,21 @@ pub async fn collect_all<S: Sink>(
         async move { task.join().await }
     };
     let drained = stream::iter(starts.into_iter().map(begin)).buffered(list.concurrency());
-    let drained: Vec<Drained<S>> = drained.try_collect().await?;
+    let drained: Vec<Drained<S>> = match list.is_paced() {
+        // Requests that were sent have ended before anything is read again.
+        true => drained.collect::<Vec<_>>().await.into_iter().collect::<Result<_>>()?,
+        false => drained.try_collect().await?,
+    };
     (first..list.parts.len()).for_each(|index| list.forget_first(index));
     let failures = begun.map(|(page, _)| page.failures().to_vec()).unwrap_or_default();
     let (mut sinks, mut last, mut failures) = (Vec::new(), None, failures);
-    for drained in drained {
+    let mut failed_key = None;
+    for (part, drained) in list.parts.iter().skip(first).zip(drained) {
+        // The windows of a key after one that failed: a resume tries it again from there.
+        if failed_key == Some(part.number) {
+            continue;
+        }
+        failed_key = drained.failure.is_some().then_some(part.number);
         sinks.push(drained.sink);
         let is_new = |failure: &Failure| failures.iter().all(|known| known.key != failure.key);
         let failure = drained.failure.filter(is_new);
@@ -79,20 +88,6 @@ pub async fn collect_all<S: Sink>(
     let end = last.map(|fetched| ListedPage::at_end(list, fetched, failures));
     let row = end.as_ref().map_or(0, |page| page.len());
     Ok((sinks, Place { page: end, row }))
-}
-
-/// All records of windows that were chosen as pages came, in the order of one cursor.
-pub async fn collect_windows<S: Sink>(
-    windows: Arc<AdaptiveWindows>,
-    progress: &AtomicU64,
-    mut sink: S,
-) -> Result<(S, Place)> {
-    let mut place = Place::default();
-    while let Some(page) = windows.clone().next().await? {
-        push(&mut sink, page.rest(page.first()), progress)?;
-        place = Place { row: page.len(), page: Some(page) };
-    }
-    Ok((sink, place))
 }
 
 /// One page after another from a place on, the first one of a list by `first`; none is requested that may be beyond the
@@ -157,11 +152,6 @@ impl Collected {
         }
     }
 
-    /// Returns true if it is the first page of a part, and no one has asked for the next one.
-    fn is_unread_beginning(&self) -> bool {
-        matches!(self, Collected::Fetched(page) if page.at.is_beginning() && page.first == 0)
-    }
-
     /// The page after it in its part.
     async fn next(&self, part: &Part) -> Result<Option<Self>> {
         if let Collected::Listed(page) = self
@@ -202,16 +192,6 @@ async fn drain<S: Sink>(
         }
     };
     let (mut page, mut row, mut known) = begun;
-    if let Some(alone) = list.alone(index).filter(|_| page.is_unread_beginning()) {
-        let pages = Ok(vec![page.fetched().clone()]);
-        let first = ListedPage::of_outcome(&alone, 0, Arc::default(), Position::default(), pages)?;
-        if let Some(windows) = AdaptiveWindows::after(&first, 0).await {
-            let (sink, end) = collect_windows(windows, &progress, sink).await?;
-            let last = end.page.unwrap_or(first).fetched().clone();
-            return Ok(Drained { sink, last, failure: None });
-        }
-        page = Collected::Listed(first);
-    }
     loop {
         // The next page is requested first, so that this one is collected while it is on its way.
         let next = async {

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     api::{DateRange, NextEnd, micros_of_text},
-    decode::{Page, Value, scalars::parse_date},
+    decode::{Page, Value, canonical_json, scalars::parse_date},
     error::{Error, Result},
 };
 
@@ -75,7 +75,7 @@ pub fn drop_repeated(
             let text = format!("record {index} has no {field}, the field that identifies rows");
             Error::protocol(text, page.body())
         })?;
-        digests.push(digest(raw.1.get()));
+        digests.push(digest(&canonical_json(raw.1.get())));
     }
     let own: Vec<bool> = digests.iter().map(|digest| !previous.0.contains(digest)).collect();
     if own.contains(&false) {

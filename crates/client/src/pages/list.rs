@@ -1,16 +1,18 @@
 //! A list whose time range is fixed: its parts, which are read one after another.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 
 use super::{
     Position,
+    borders::Borders,
     link::{Link, Request},
-    part::{FetchedPage, Part},
+    pace::Pace,
+    part::{FetchedPage, Part, WindowPlace},
     position::KeysLeft,
     shared::Core,
-    window::{self, Window},
+    window::{Window, split},
 };
 use crate::error::Result;
 
@@ -22,7 +24,7 @@ pub struct List {
     pub parts: Vec<Arc<Part>>,
     /// The first pages of the parts that were requested ahead.
     firsts: Vec<Link<Vec<FetchedPage>>>,
-    /// The number of parts, the first ones, that had been begun before.
+    /// The number of parts, the first ones, of keys that had been begun before.
     begun: usize,
     /// The number of the first key after these.
     next: usize,
@@ -48,76 +50,49 @@ impl List {
         let start = Position { range, ..start };
         let list = match core.listing.keys {
             Some(_) => List::of_keys(core, start),
-            None => List::of_windows(core, start),
+            None => List::of_call(core, start),
         };
         Ok(Arc::new(list))
     }
 
-    /// The list from the beginning of a window on that was chosen as pages came: the window, and all that
-    /// precedes it in time.
-    pub fn beginning_with(&self, times: (i64, i64)) -> Arc<Self> {
-        let range = self.parts.first().and_then(|part| part.start.range);
-        let part = Some(times).filter(|times| Some(*times) != self.whole_range());
-        let start = Position { range, part, ..Position::default() };
-        Arc::new(List::of_windows(self.core.clone(), start))
+    /// The same range in so many windows, whose requests wait for their turns.
+    pub fn in_windows(&self, count: usize, pace: Pace) -> Arc<Self> {
+        let start = Position { range: self.fixed_range(), ..Position::default() };
+        let parts = vec![(0, parts_of(&self.core, 0, start, count))];
+        Arc::new(List::new(self.core.clone(), parts, Some(Arc::new(pace)), (0, 0)))
     }
 
-    /// The list of a part's key alone, if it can be collected in windows. Where errors are collected, it is not: a
-    /// failure has the position of one cursor.
-    pub fn alone(&self, index: usize) -> Option<Arc<Self>> {
-        let part = self.parts.get(index).filter(|part| part.start.is_beginning())?;
-        let listing = self.core.listing.of_key(part.start.window)?;
-        let (source, requests) = (self.core.source.clone(), self.core.requests.clone());
-        let core = Core { source, listing, requests, known: Mutex::default() };
-        let start = Position { range: part.start.range, ..Position::default() };
-        Some(Arc::new(List::of_windows(Arc::new(core), start)))
+    /// A window of the range by itself, which keeps whatever the service returns.
+    pub fn probe(&self, window: Window) -> Arc<Part> {
+        let (index, borders, pace) = (0, Arc::default(), None);
+        let start = Position { range: self.fixed_range(), ..Position::default() };
+        let place = WindowPlace { window, index, borders, pace };
+        Part::new(self.core.clone(), 0, Some(place), start)
+    }
+
+    /// The time range that this list has fixed.
+    fn fixed_range(&self) -> Option<(i64, i64)> {
+        self.parts.first().and_then(|part| part.start.range)
     }
 
     /// The whole time range.
     pub fn whole_range(&self) -> Option<(i64, i64)> {
-        let start = self.parts.first().map(|part| &part.start)?;
-        start.range.or_else(|| self.core.listing.given_range())
+        self.fixed_range().or_else(|| self.core.listing.given_range())
     }
 
-    fn of_windows(core: Arc<Core>, start: Position) -> Self {
-        if let Some(part) = start.part.filter(|_| !start.done) {
-            return List::of_chosen_window(core, start, part);
-        }
-        let call = core.listing.valid_call().cloned();
-        let (windows, part) = call.as_ref().map_or((1, None), |call| (call.windows, call.part));
-        let range = start.range;
-        let split = match range {
-            Some(range) if windows > 1 => window::split(range, windows),
-            _ => Vec::new(),
+    fn of_call(core: Arc<Core>, start: Position) -> Self {
+        let call = core.listing.valid_call();
+        let windows = call.map_or(1, |call| call.windows);
+        let parts = match call.and_then(|call| call.part) {
+            // Whoever reads the others has windows of their own.
+            Some(part) => {
+                let whole = Position { part: None, cursor: None, ..start.clone() };
+                let of_part = parts_of(&core, 0, whole, windows).into_iter().nth(part);
+                of_part.map(|(window, _)| (window, start)).into_iter().collect()
+            }
+            None => parts_of(&core, 0, start, windows),
         };
-        let last = split.len().saturating_sub(1);
-        let (current, count) = match part {
-            Some(part) => (part, 1),
-            None => (start.window.min(last), split.len()),
-        };
-        let mut split = split.into_iter().enumerate().skip(current).take(count);
-        let first = split.next().map(|(_, window)| window);
-        let starts = std::iter::once((first, start)).chain(split.map(|(number, window)| {
-            (Some(window), Position { range, window: number, ..Position::default() })
-        }));
-        let parts = starts
-            .filter(|(_, start)| !start.done)
-            .map(|(window, start)| Part::new(core.clone(), 0, window, start));
-        List::new(core.clone(), parts.collect(), 0, 0)
-    }
-
-    fn of_chosen_window(core: Arc<Core>, start: Position, (first, last): (i64, i64)) -> Self {
-        let range = start.range.or_else(|| core.listing.given_range());
-        let (from, until) = range.unwrap_or((first, last));
-        let window = |times| Some(Window::of((from, until), times));
-        let rest = (first > from).then(|| {
-            let part = (from, first.saturating_sub(1));
-            let start = Position { range: start.range, part: Some(part), ..Position::default() };
-            (window(part), start)
-        });
-        let parts = [(window((first, last)), start)].into_iter().chain(rest);
-        let parts = parts.map(|(window, start)| Part::new(core.clone(), 0, window, start));
-        List::new(core.clone(), parts.collect(), 0, 0)
+        List::new(core, vec![(0, parts)], None, (0, 0))
     }
 
     /// The keys that were begun before, the key of the position among them, and the ones after these.
@@ -138,14 +113,41 @@ impl List {
             window: key,
             ..Position::default()
         });
-        let parts = begun
-            .into_iter()
-            .chain(others)
-            .map(|start| Part::new(core.clone(), start.window, None, start));
-        List::new(core.clone(), parts.collect(), count, left.next)
+        let windows = core.listing.valid_call().map_or(1, |call| call.windows);
+        let keys = begun.into_iter().chain(others).map(|start| {
+            let key = start.window;
+            (key, parts_of(&core, key, start, windows))
+        });
+        let keys: Vec<_> = keys.collect();
+        let begun = keys.iter().take(count).map(|(_, parts)| parts.len()).sum();
+        List::new(core, keys, None, (begun, left.next))
     }
 
-    fn new(core: Arc<Core>, parts: Vec<Arc<Part>>, begun: usize, next: usize) -> Self {
+    /// The list of these parts of calls.
+    fn new(
+        core: Arc<Core>,
+        calls: Vec<(usize, Vec<(Option<Window>, Position)>)>,
+        pace: Option<Arc<Pace>>,
+        (begun, next): (usize, usize),
+    ) -> Self {
+        let parts = calls.into_iter().flat_map(|(number, parts)| {
+            parts.into_iter().map(move |(window, start)| (number, window, start))
+        });
+        let parts: Vec<_> = parts.collect();
+        let windows = parts.iter().filter_map(|(number, window, _)| Some((*number, (*window)?)));
+        let borders = Arc::new(Borders::of(windows.collect()));
+        let mut indices = 0..;
+        let parts: Vec<_> = parts
+            .into_iter()
+            .map(|(number, window, start)| {
+                let place = window.map(|window| {
+                    let index = indices.next().unwrap_or_default();
+                    let (borders, pace) = (borders.clone(), pace.clone());
+                    WindowPlace { window, index, borders, pace }
+                });
+                Part::new(core.clone(), number, place, start)
+            })
+            .collect();
         let firsts = parts.iter().map(|_| Link::default()).collect();
         List { core, parts, firsts, begun, next }
     }
@@ -178,6 +180,18 @@ impl List {
         }
     }
 
+    /// Returns true if it is read in windows that nobody asked for.
+    pub fn is_paced(&self) -> bool {
+        self.parts.iter().any(|part| part.is_paced())
+    }
+
+    /// The index of the last part of the same key.
+    pub fn last_of_key(&self, index: usize) -> usize {
+        let key = self.parts.get(index).map(|part| part.number);
+        let others = self.parts.iter().skip(index + 1);
+        index + others.take_while(|part| Some(part.number) == key).count()
+    }
+
     /// The number of parts that are read side by side.
     pub fn concurrency(&self) -> usize {
         let keys = self.core.listing.keys.as_ref();
@@ -191,6 +205,8 @@ impl List {
         }
         let last = self.parts.get(index).map(|part| &part.start);
         let (range, window) = last.map_or((None, 0), |start| (start.range, start.window));
+        // A range that the caller gave is that of the call.
+        let range = range.filter(|_| self.core.listing.time_range().is_some());
         Position { range, window, done: true, ..Position::default() }
     }
 
@@ -204,7 +220,10 @@ impl List {
         if self.core.listing.keys.is_none() {
             return position;
         }
+        let mut key = self.parts.get(index).map(|part| part.number);
         let later = self.parts.iter().take(self.begun).skip(index + 1);
+        // The first part of a key has the windows after it.
+        let later = later.filter(|part| key.replace(part.number) != Some(part.number));
         let begun: Vec<_> = failed.chain(later.map(|part| part.start.clone())).collect();
         let next = match self.parts.get(index) {
             Some(part) if index >= self.begun => part.start.window + 1,
@@ -214,6 +233,37 @@ impl List {
         let is_told = begun.is_empty() && (position.done || next == position.window + 1);
         let keys = (!is_told).then(|| Box::new(KeysLeft { begun, next }));
         Position { keys, ..position }
+    }
+}
+
+/// The parts of a call from a position on, each with its window and its beginning: what is left of the window of the
+/// position and the ones before it in time; or, within the pages of one cursor, what is left of these.
+fn parts_of(
+    core: &Core,
+    number: usize,
+    start: Position,
+    windows: usize,
+) -> Vec<(Option<Window>, Position)> {
+    let range = start.range.or_else(|| core.listing.given_range());
+    let Some(range) = range.filter(|_| !start.done) else {
+        return if start.done { Vec::new() } else { vec![(None, start)] };
+    };
+    let beginning = |window: Window| {
+        let part = Some((window.first, window.last));
+        let beginning =
+            Position { range: Some(range), window: number, part, ..Position::default() };
+        (Some(window), beginning)
+    };
+    match start.part {
+        Some(times) => {
+            let window = Window::of(range, times);
+            let older = window.older(windows).map(beginning);
+            [(Some(window), start)].into_iter().chain(older).collect()
+        }
+        None if windows > 1 && start.is_beginning() => {
+            split(range, windows).into_iter().map(beginning).collect()
+        }
+        None => vec![(None, start)],
     }
 }
 

@@ -1,8 +1,8 @@
 //! A page of a list, and the link to the page that follows it.
 
-use std::{fmt::Debug, sync::Arc};
+use std::sync::Arc;
 
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::FutureExt;
 
 use super::{
     Position, checkpoint,
@@ -25,14 +25,6 @@ pub struct ListedPage {
     /// The keys that have failed before the end of this page.
     failures: Arc<[Failure]>,
     next: Link<Option<Arc<ListedPage>>>,
-    /// The windows that it is of, which know the page that follows, if they were chosen as pages came.
-    windows: Option<Arc<dyn Windowed>>,
-}
-
-/// The windows of a list whose pages come from several of them.
-pub(super) trait Windowed: Debug + Send + Sync {
-    /// The page after the last one that was returned; none at the end of the list.
-    fn following(self: Arc<Self>) -> BoxFuture<'static, Result<Option<Arc<ListedPage>>>>;
 }
 
 /// A key that failed.
@@ -83,15 +75,16 @@ impl ListedPage {
                 let failure = Failure::of(list, index, at.clone(), error)?;
                 let fetched = FetchedPage::without_records(failure.key.clone(), at);
                 let failures = failures.iter().cloned().chain([failure]).collect();
+                // The key's other windows are not read: a resume tries it again from here.
+                let index = list.last_of_key(index);
                 let (list, next) = (list.clone(), Link::default());
-                let windows = None;
-                return Ok(Arc::new(ListedPage { list, index, fetched, failures, next, windows }));
+                return Ok(Arc::new(ListedPage { list, index, fetched, failures, next }));
             }
         };
         let listed = pages.into_iter().rev().fold(None, |next: Option<Arc<Self>>, fetched| {
             let next = next.map_or_else(Link::default, |next| Link::to(Some(next)));
             let (list, failures) = (list.clone(), failures.clone());
-            Some(Arc::new(ListedPage { list, index, fetched, failures, next, windows: None }))
+            Some(Arc::new(ListedPage { list, index, fetched, failures, next }))
         });
         listed.ok_or_else(|| Error::internal("a part has no first page"))
     }
@@ -104,17 +97,7 @@ impl ListedPage {
     ) -> Arc<Self> {
         let index = list.parts.len().saturating_sub(1);
         let (list, failures, next) = (list.clone(), failures.into(), Link::default());
-        Arc::new(ListedPage { list, index, fetched, failures, next, windows: None })
-    }
-
-    /// A page of windows that were chosen as pages came; `list` begins with its own.
-    pub(super) fn of_windows(
-        list: Arc<List>,
-        fetched: FetchedPage,
-        windows: Arc<dyn Windowed>,
-    ) -> Arc<Self> {
-        let (failures, next) = (Arc::default(), Link::default());
-        Arc::new(ListedPage { list, index: 0, fetched, failures, next, windows: Some(windows) })
+        Arc::new(ListedPage { list, index, fetched, failures, next })
     }
 
     /// The number of records.
@@ -125,6 +108,11 @@ impl ListedPage {
     /// Returns true if there are no records.
     pub fn is_empty(&self) -> bool {
         self.fetched.records.is_empty()
+    }
+
+    /// Returns true if the service says that nothing follows it.
+    pub fn is_last(&self) -> bool {
+        self.fetched.after.is_none() && self.index + 1 >= self.list.parts.len()
     }
 
     /// The records.
@@ -178,10 +166,6 @@ impl ListedPage {
         self.list.with_keys(here, index, failed)
     }
 
-    pub(super) fn is_of_windows(&self) -> bool {
-        self.windows.is_some()
-    }
-
     pub(super) fn list(&self) -> &Arc<List> {
         &self.list
     }
@@ -206,10 +190,6 @@ impl ListedPage {
 
     /// Requests the page that follows in its part, and the first pages of the next parts.
     pub(super) fn request_ahead(&self) {
-        // Windows that were chosen as pages came are ahead by themselves.
-        if self.windows.is_some() {
-            return;
-        }
         self.list.forget_first(self.index);
         self.list.request_ahead(self.index);
         if self.fetched.after.is_some() {
@@ -220,9 +200,6 @@ impl ListedPage {
     /// The request does not keep this page: it is aborted with it.
     fn request_next(&self) -> Arc<Request<Option<Arc<ListedPage>>>> {
         self.next.begin(|| {
-            if let Some(windows) = self.windows.clone() {
-                return windows.following();
-            }
             let (list, index, failures) = (self.list.clone(), self.index, self.failures.clone());
             let Some(after) = self.fetched.after.clone() else {
                 return ListedPage::first_of(list, index + 1, failures).boxed();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ChosenWindows, PagedCall, paged_call::short_digest};
+use super::{PagedCall, paged_call::short_digest};
 use crate::{
     api::Field,
     error::{Error, Result},
@@ -68,28 +68,15 @@ impl Listing {
         self.valid_call().and_then(|call| call.time_range.as_ref())
     }
 
-    /// The use of windows that are chosen as pages come: not in a list of many keys, which are read side by side.
-    pub(super) fn chosen_windows(&self) -> ChosenWindows {
-        match (&self.keys, self.valid_call()) {
-            (None, Some(call)) => call.chosen,
-            _ => ChosenWindows::Never,
-        }
+    /// Returns true if it may be read in windows that nobody asked for: not a list of many keys, which are read
+    /// side by side.
+    pub(super) fn may_be_in_windows(&self) -> bool {
+        self.keys.is_none() && self.valid_call().is_some_and(|call| call.is_auto)
     }
 
-    /// The list of one of many keys, if its windows may be chosen and errors are not collected.
-    pub(super) fn of_key(&self, number: usize) -> Option<Self> {
-        let keyed = self.keys.as_ref().filter(|keys| !keys.collects_errors);
-        let KeyedCall { key, call } = keyed.and_then(|_| self.calls.get(number))?;
-        let call = call.as_ref().ok().filter(|call| call.chosen != ChosenWindows::Never)?;
-        let calls = vec![KeyedCall { key: key.clone(), call: Ok(call.clone()) }];
-        let (fields, label) = (self.fields.clone(), self.label.clone());
-        Some(Listing { calls, keys: None, fields, label })
-    }
-
-    /// The fields of the times by which the records may be sorted: that of the time range, and another one.
-    pub(super) fn sort_fields(&self) -> Option<(&'static str, &'static str)> {
-        let range = self.valid_call()?.plan.request.time_range?;
-        Some((range.time_field, range.creation_field))
+    /// The field of the records that the time range is about.
+    pub(super) fn time_field(&self) -> Option<&'static str> {
+        Some(self.valid_call()?.plan.request.time_range?.time_field)
     }
 
     /// The time range that the caller has given.

@@ -3,15 +3,17 @@
 //! A page knows the page that follows it. Nothing here remembers what was received: the position is the caller's,
 //! who has a page and a number of its records.
 
-mod adaptive_windows;
+mod borders;
 pub mod checkpoint;
 mod collect;
 mod cursor_history;
 mod date_range;
+mod default_windows;
 mod link;
 mod list;
 mod listed_page;
 mod listing;
+mod pace;
 mod paged_call;
 mod part;
 mod position;
@@ -20,7 +22,6 @@ mod shared;
 mod sink;
 mod source;
 mod window;
-mod window_plan;
 
 use std::sync::{
     Arc, Mutex,
@@ -28,20 +29,22 @@ use std::sync::{
 };
 
 use futures_util::{FutureExt, Stream, stream::try_unfold};
+use tokio::sync::Semaphore;
 
 pub use collect::{Limits, Place};
 pub use date_range::{PreviousRows, advance_range, drop_repeated};
+pub use default_windows::Permitted;
 pub use listed_page::{Failure, ListedPage};
 pub use listing::{Listing, ListingOfKeys};
-pub use paged_call::{ChosenWindows, PagedCall, WINDOWS_MAX, Windows, time_range};
+pub use paged_call::{PagedCall, WINDOWS_MAX, Windows, check_windows, time_range};
 pub use position::Position;
 pub use records_call::RecordsCall;
 pub use sink::{CheckedSink, Sink};
 pub use source::Source;
 
 use self::{
-    adaptive_windows::AdaptiveWindows,
-    collect::{collect_all, collect_up_to, collect_windows},
+    collect::{collect_all, collect_up_to},
+    default_windows::{choose, is_promising},
     link::Link,
     list::List,
     shared::{Core, Known},
@@ -59,10 +62,10 @@ pub struct Pages {
     core: Arc<Core>,
     /// The position at which the iteration begins.
     start: Position,
+    /// True if that is the position of a checkpoint.
+    is_resumed: bool,
     /// The list, once its time range is fixed.
     list: Link<Arc<List>>,
-    /// The first page of the list that one cursor returns.
-    head: Link<Option<Arc<ListedPage>>>,
     /// The first page.
     first: Link<Option<Arc<ListedPage>>>,
     /// The process that made it: a forked child has none of its requests.
@@ -76,7 +79,18 @@ impl Pages {
         listing: impl Into<Listing>,
         resume: Option<&str>,
     ) -> Result<Self> {
+        Pages::with_permits(source, listing, resume, None)
+    }
+
+    /// The same of one of several lists, of whose requests only so many are sent at a time.
+    pub fn with_permits(
+        source: Arc<dyn Source>,
+        listing: impl Into<Listing>,
+        resume: Option<&str>,
+        permits: Option<Arc<Semaphore>>,
+    ) -> Result<Self> {
         let listing = listing.into();
+        let is_resumed = resume.is_some();
         let start = resume
             .map(|text| checkpoint::read(text, &listing, source.origin()))
             .transpose()
@@ -84,12 +98,14 @@ impl Pages {
             .unwrap_or_default();
         let range = start.range.or(listing.given_range());
         let known = Known { range, ..Known::default() };
-        let core = Core { source, listing, requests: Arc::default(), known: Mutex::new(known) };
+        let (requests, failed_attempts) = (AtomicU64::default(), AtomicU64::default());
+        let known = Mutex::new(known);
+        let core = Core { source, listing, requests, failed_attempts, permits, known };
         Ok(Pages {
             core: Arc::new(core),
             start,
+            is_resumed,
             list: Link::default(),
-            head: Link::default(),
             first: Link::default(),
             process: process::id(),
         })
@@ -158,19 +174,20 @@ impl Pages {
     ) -> Result<(Vec<S>, Place)> {
         let collected = async {
             self.check_process()?;
-            if let Some(windows) = self.windows_to_collect(from, limits).await? {
-                let collected = collect_windows(windows, progress, sink()).await;
-                return collected.map(|(sink, end)| (vec![sink], end));
-            }
             if limits.items.is_some() || limits.pages.is_some() {
                 let first = async || self.next(None, false).await;
                 let collected = collect_up_to(from, first, limits, progress, sink()).await;
                 return collected.map(|(sink, end)| (vec![sink], end));
             }
+            if from.page.is_none()
+                && let Some(collected) = self.collect_in_windows(progress, &sink).await?
+            {
+                return Ok(collected);
+            }
             let (list, begun) = match &from.page {
                 Some(page) => (page.list().clone(), Some((page.clone(), from.row))),
                 // Each key begins as a list of its own would, unless a page of them was requested.
-                None if self.core.listing.keys.is_some() && !self.head.is_begun() => {
+                None if self.core.listing.keys.is_some() && !self.first.is_begun() => {
                     (self.list().await?, None)
                 }
                 None => match self.next(None, true).await? {
@@ -228,7 +245,6 @@ impl Pages {
             Some(page) => {
                 // Whoever has this page needs no other way to it.
                 self.first.clear();
-                self.head.clear();
                 page.next().await?
             }
             None => self.first(ahead).await?,
@@ -241,49 +257,47 @@ impl Pages {
 
     async fn first(&self, ahead: bool) -> Result<Option<Arc<ListedPage>>> {
         let list = self.list().await?;
-        if self.core.listing.chosen_windows() == ChosenWindows::Always {
-            let Some(head) = self.head(list).await? else { return Ok(None) };
-            let begun = || {
-                let begun = async move {
-                    match AdaptiveWindows::after(&head, head.first()).await {
-                        Some(windows) => windows.next().await,
-                        None => Ok(Some(head)),
-                    }
-                };
-                begun.boxed()
-            };
-            return self.first.wait(self.first.begin(begun)).await;
-        }
         if ahead {
             list.request_ahead(0);
         }
-        self.head(list).await
-    }
-
-    async fn head(&self, list: Arc<List>) -> Result<Option<Arc<ListedPage>>> {
         let first = || ListedPage::first_of(list, 0, Arc::default()).boxed();
-        self.head.wait(self.head.begin(first)).await
+        self.first.wait(self.first.begin(first)).await
     }
 
-    /// The windows in which all that follows a place is collected; none if it is read in another way.
-    async fn windows_to_collect(
+    /// All records of a list that was not begun, in windows that nobody asked for. None if one cursor reads it, from the
+    /// first page on: because it would have been chosen, or because windows have failed in any way. What windows cannot
+    /// read, one cursor may.
+    async fn collect_in_windows<S: Sink>(
         &self,
-        from: &Place,
-        limits: Limits,
-    ) -> Result<Option<Arc<AdaptiveWindows>>> {
-        let is_chosen = self.core.listing.chosen_windows() != ChosenWindows::Never;
-        if !is_chosen || limits.items.is_some() || limits.pages.is_some() {
+        progress: &Arc<AtomicU64>,
+        sink: &impl Fn() -> S,
+    ) -> Result<Option<(Vec<S>, Place)>> {
+        if self.is_resumed || !self.core.listing.may_be_in_windows() {
             return Ok(None);
         }
-        let (page, row) = match &from.page {
-            Some(page) => (page.clone(), from.row),
-            None => {
-                let list = self.list().await?;
-                let Some(page) = self.head(list).await? else { return Ok(None) };
-                (page.clone(), page.first())
+        let first = self.next(None, false).await?;
+        let Some(first) = first.filter(|first| is_promising(first)) else { return Ok(None) };
+        let before = progress.load(Ordering::Relaxed);
+        let collected = async {
+            match choose(&first).await? {
+                Some(windows) => collect_all(&windows, None, progress, sink).await,
+                None => {
+                    let begun = Some((first.clone(), first.first()));
+                    collect_all(first.list(), begun, progress, sink).await
+                }
             }
         };
-        Ok(AdaptiveWindows::after(&page, row).await)
+        let error = match collected.await {
+            Ok(collected) => return Ok(Some(collected)),
+            Err(error) => error,
+        };
+        if let Some(call) = self.core.listing.valid_call() {
+            self.core.source.reads_again(call, &self.core.located(error)).await;
+        }
+        progress.store(before, Ordering::Relaxed);
+        self.first.clear();
+        first.list().forget_first(0);
+        Ok(None)
     }
 
     /// The list, whose time range is fixed now if it was open.

@@ -12,7 +12,7 @@ use crate::{
         ParameterLocation,
     },
     auth::body_hash,
-    decode::{Page, Value, is_last_page},
+    decode::{Page, Value, canonical_json, is_last_page},
     error::{Error, Result},
     http::{Body, Cursor, RequestPlan, TimeRange},
 };
@@ -23,21 +23,10 @@ pub const WINDOWS_MAX: usize = 64;
 /// The windows of a time range that a caller asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Windows {
-    /// As many as its pages suggest.
+    /// What is read as a whole, as its first pages suggest; everything else, by one cursor.
     Auto,
     /// This number.
     Number(i64),
-}
-
-/// The use of windows that are chosen as pages come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChosenWindows {
-    /// Not used: the caller has chosen, or there is no time range.
-    Never,
-    /// Used if everything is collected, in which nobody sees them.
-    Collected,
-    /// Used also if the list is read page by page.
-    Always,
 }
 
 /// The plan of a list, with how it is paged and the time range that the client fixes.
@@ -49,13 +38,12 @@ pub struct PagedCall {
     pub paging: Paging,
     /// The part of the request that carries what differs from page to page.
     pub place: ParameterLocation,
-    /// The time range, if the client fixes it: one that the caller left open, or one that is split
-    /// into windows.
+    /// The time range that the caller left open, which the client fixes.
     pub time_range: Option<TimeRange>,
     /// The number of windows that the time range is split into, to be fetched concurrently.
     pub windows: usize,
-    /// The use of windows that are chosen as pages come.
-    pub chosen: ChosenWindows,
+    /// True if the number is chosen by the first pages of what is read as a whole.
+    pub is_auto: bool,
     /// The only one of them that is read, if it is one; the latest is 0.
     pub part: Option<usize>,
     /// The field that identifies a record, if the endpoint declares one.
@@ -84,20 +72,25 @@ impl PagedCall {
                 endpoint.name
             ))
         })?;
-        let chosen = match windows {
-            None if plan.request.time_range.is_none() => ChosenWindows::Never,
-            None => ChosenWindows::Collected,
-            Some(Windows::Auto) => ChosenWindows::Always,
-            Some(Windows::Number(_)) => ChosenWindows::Never,
-        };
+        let is_auto =
+            !matches!(windows, Some(Windows::Number(_))) && plan.request.time_range.is_some();
         let windows = check_windows(endpoint, windows)
             .map_err(|error| error.with_endpoint(&endpoint.name))?;
-        let time_range = plan.request.time_range;
-        let time_range = time_range.filter(|range| !range.is_given() || windows > 1);
+        let time_range = plan.request.time_range.filter(|range| !range.is_given());
         let record_id = record_id(&paging).or_else(|| endpoint.record_id.map(str::to_owned));
         let subject = subject(endpoint, arguments);
         let part = None;
-        Ok(PagedCall { plan, paging, place, time_range, windows, chosen, part, record_id, subject })
+        Ok(PagedCall {
+            plan,
+            paging,
+            place,
+            time_range,
+            windows,
+            is_auto,
+            part,
+            record_id,
+            subject,
+        })
     }
 
     /// The same, restricted to one of `parts` windows of the time range, the latest of which is 0.
@@ -118,8 +111,7 @@ impl PagedCall {
                 "{part} of {parts} is not a part of this call's time range"
             )));
         }
-        let chosen = ChosenWindows::Never;
-        Ok(PagedCall { time_range: Some(range), windows: parts, chosen, part: Some(part), ..self })
+        Ok(PagedCall { windows: parts, is_auto: false, part: Some(part), ..self })
     }
 
     /// The call of a custom request, with the records at `rows` of the response. The cursor is sent in the
@@ -136,7 +128,7 @@ impl PagedCall {
             place,
             time_range: None,
             windows: 1,
-            chosen: ChosenWindows::Never,
+            is_auto: false,
             part: None,
             record_id,
             subject: None,
@@ -187,14 +179,15 @@ impl PagedCall {
         })
     }
 
-    /// A short digest of a record: of the field that identifies it, or of the whole record as it was sent.
+    /// A short digest of a record: of the field that identifies it, or of the whole record; of their values, however
+    /// they are written.
     pub fn digest(&self, page: &Page, index: usize) -> String {
         let id = self.record_id.as_deref().and_then(|name| {
             let mut members = page.row(index).ok()?.into_iter();
-            members.find(|(key, _)| key == name).map(|(_, value)| value.get())
+            members.find(|(key, _)| key == name).map(|(_, value)| value.get().to_owned())
         });
-        let text = id.unwrap_or_else(|| page.row_text(index));
-        short_digest(text, 8)
+        let json = id.as_deref().unwrap_or_else(|| page.row_text(index));
+        short_digest(&canonical_json(json), 8)
     }
 
     /// Identifies the call: the same method, path and arguments have the same digest.
@@ -214,9 +207,10 @@ impl PagedCall {
             Paging::Cursor(_) => String::new(),
             Paging::DateRange(range) => format!("{range}\n"),
         };
+        // In how many windows a list is read is no part of it, unless only one of them is read.
         let windows = match self.part {
             Some(part) => format!("{part}/{}", self.windows),
-            None => self.windows.to_string(),
+            None => "1".to_owned(),
         };
         let text = format!("{method}\n{path}\n{query:?}\n{windows}\n{paging}{body}");
         short_digest(&text, 32)
@@ -277,7 +271,7 @@ pub fn time_range<N: AsRef<str>>(
 }
 
 /// The number of windows that a time range is to be split into.
-fn check_windows(endpoint: &Endpoint, windows: Option<Windows>) -> Result<usize> {
+pub fn check_windows(endpoint: &Endpoint, windows: Option<Windows>) -> Result<usize> {
     let Some(windows) = windows else { return Ok(1) };
     if endpoint.time_range().is_none() {
         return Err(no_time_range(endpoint));

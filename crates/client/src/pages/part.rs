@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
 
 use super::{
     PagedCall, Position,
+    borders::Borders,
     cursor_history::{CursorHistory, UsedCursors},
+    pace::Pace,
     shared::Core,
     window::Window,
 };
@@ -21,12 +23,22 @@ const EMPTY_PAGES_MAX: usize = 1_000;
 pub struct Part {
     core: Arc<Core>,
     /// The number of its call among those of the list.
-    number: usize,
+    pub number: usize,
     /// The part of the time range whose records are its own.
-    window: Option<Window>,
+    place: Option<WindowPlace>,
     /// The position of its first page.
     pub start: Position,
     history: Mutex<CursorHistory>,
+}
+
+/// A window, and its place among the others of a list.
+#[derive(Debug)]
+pub struct WindowPlace {
+    pub window: Window,
+    pub index: usize,
+    pub borders: Arc<Borders>,
+    /// Has the turns of requests, if the windows were not asked for.
+    pub pace: Option<Arc<Pace>>,
 }
 
 /// A page that was fetched.
@@ -69,11 +81,11 @@ impl Part {
     pub fn new(
         core: Arc<Core>,
         number: usize,
-        window: Option<Window>,
+        place: Option<WindowPlace>,
         start: Position,
     ) -> Arc<Self> {
         let history = Mutex::new(CursorHistory::of(&start.used_cursors));
-        Arc::new(Part { core, number, window, start, history })
+        Arc::new(Part { core, number, place, start, history })
     }
 
     /// The key that is read.
@@ -81,10 +93,9 @@ impl Part {
         self.core.listing.calls.get(self.number).and_then(|keyed| keyed.key.as_ref())
     }
 
-    /// The times of its records: those of its window, or the whole time range.
-    pub fn own_times(&self) -> Option<(i64, i64)> {
-        let window = self.window.map(|window| (window.first, window.last));
-        window.or(self.start.range).or_else(|| self.core.listing.given_range())
+    /// Returns true if its requests wait for their turns.
+    pub fn is_paced(&self) -> bool {
+        self.place.as_ref().is_some_and(|place| place.pace.is_some())
     }
 
     pub fn call(&self) -> Result<&Arc<PagedCall>> {
@@ -97,6 +108,12 @@ impl Part {
     /// fetched to find that one.
     pub async fn first(&self) -> Result<Vec<FetchedPage>> {
         self.resume().await.map_err(|error| self.located(error))
+    }
+
+    /// The first page of a part that was not begun before.
+    pub async fn beginning(&self) -> Result<FetchedPage> {
+        let page = self.fetch(self.start.clone(), Counts::default()).await;
+        page.map_err(|error| self.located(error))
     }
 
     /// The page after this one; none at the end.
@@ -119,23 +136,42 @@ impl Part {
     }
 
     async fn fetch(&self, at: Position, counts: Counts) -> Result<FetchedPage> {
-        let call = self.call()?;
-        self.core.requests.fetch_add(1, Ordering::Relaxed);
-        let range = self.window.map(|window| (window.start, window.end)).or(self.start.range);
-        let page = self.core.source.page(call, at.cursor.as_deref(), range).await?;
-        self.accept(page, at, counts)
+        let (call, core) = (self.call()?, &self.core);
+        let window = self.place.as_ref().map(|place| place.window.requested());
+        let mut turn = match self.place.as_ref().and_then(|place| place.pace.as_ref()) {
+            Some(pace) => Some(pace.turn(&core.failed_attempts).await?),
+            None => None,
+        };
+        let _permit = core.permit().await;
+        core.requests.fetch_add(1, Ordering::Relaxed);
+        let (cursor, range) = (at.cursor.as_deref(), window.or(self.start.range));
+        let page = core.source.page(call, cursor, range, &core.failed_attempts).await?;
+        let page = self.accept(page, at, counts)?;
+        if let Some(turn) = &mut turn {
+            turn.is_accepted = true;
+        }
+        Ok(page)
     }
 
     /// The page at a position, with the position after it.
     fn accept(&self, mut page: Page, at: Position, counts: Counts) -> Result<FetchedPage> {
         let call = self.call()?;
-        if let (Some(own), Some(range)) = (&self.window, &call.plan.request.time_range) {
-            let retained = own.retain_own(&mut page, range.time_field);
-            retained.inspect_err(|_| self.core.note(|known| known.ignores_ranges = true))?;
+        // As the service sent it: records that belong elsewhere are records.
+        let empty = if page.is_empty() { counts.empty + 1 } else { 0 };
+        let range = call.plan.request.time_range.as_ref();
+        let place = self.place.as_ref().zip(range);
+        if let Some((WindowPlace { borders, index, .. }, range)) = place {
+            borders.retain_own(*index, &mut page, call, range.time_field)?;
         }
         let (next, rows) = call.advance(&mut page, at.cursor.as_deref(), &at.previous_rows)?;
+        if let Some((WindowPlace { borders, index, .. }, _)) = place
+            && next.is_none()
+            && self.start.is_beginning()
+        {
+            borders.complete(*index, &page)?;
+        }
         let used_cursors = self.use_cursor(&at, next.as_deref(), counts.before)?;
-        let counts = Counts { empty: if page.is_empty() { counts.empty + 1 } else { 0 }, ..counts };
+        let counts = Counts { empty, ..counts };
         if counts.empty > EMPTY_PAGES_MAX {
             return Err(Error::pagination(format!(
                 "{EMPTY_PAGES_MAX} consecutive pages had no rows, although the service says that more \
@@ -151,7 +187,7 @@ impl Part {
             ..here
         });
         // That of a window is not that of the list.
-        if self.core.listing.keys.is_none() && self.window.is_none() {
+        if self.core.listing.keys.is_none() && self.place.is_none() {
             let total = page.pagination("total").and_then(|value| value.as_integer());
             self.core.note(|known| known.total = total.or(known.total));
         }
@@ -179,8 +215,8 @@ impl Part {
     }
 
     /// The page within which the iteration resumes, and the pages after it that were fetched: the page with the last
-    /// row that was received. Where that row is at its number, or the page has as many records as before, it is
-    /// there; else the service cuts its pages otherwise now, and the row is looked for by its digest.
+    /// row that was received. That row is known by its digest, since pages may be cut otherwise now, and rows before it
+    /// may have come or gone.
     async fn resume(&self) -> Result<Vec<FetchedPage>> {
         let Position { row, last, length, .. } = self.start.clone();
         let start = Position { row: 0, last: None, length: None, keys: None, ..self.start.clone() };
@@ -191,7 +227,7 @@ impl Part {
             last.as_deref() == Some(call.digest(&page.records, index).as_str())
         };
         let count = page.records.len();
-        if row <= count && (last.is_none() || length == Some(count) || has_last(&page, index)) {
+        if row <= count && (last.is_none() || has_last(&page, index)) {
             page.first = row;
             return Ok(vec![page]);
         }
@@ -221,6 +257,12 @@ impl Part {
                 return Ok(pages.split_off(index));
             }
             end = before;
+        }
+        // A record that nothing identifies may have changed where it is.
+        let is_in_place = call.record_id.is_none() && length == Some(count);
+        if let Some(page) = pages.first_mut().filter(|_| is_in_place && row <= count) {
+            page.first = row;
+            return Ok(pages);
         }
         Err(Error::pagination(format!(
             "the last row that was received before the checkpoint is not among the {row} rows after its cursor"

@@ -12,11 +12,11 @@ pub struct Position {
     /// open range stays open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<(i64, i64)>,
-    /// The part that holds the next record: the number of a window, the latest of which is 0, or of a key.
+    /// The number of the key that the next record is of.
     #[serde(skip_serializing_if = "is_default")]
     pub window: usize,
-    /// The times of the window that holds the next record, if the windows were chosen as pages came. What
-    /// precedes it in time has not been received.
+    /// The times of the window that holds the next record, if the range is read in windows. What precedes it in
+    /// time has not been received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<(i64, i64)>,
     /// The cursor of the page that holds the next record; none for the first page.
@@ -37,7 +37,7 @@ pub struct Position {
     /// The rows of the page before that one, which that page may repeat.
     #[serde(rename = "previous", skip_serializing_if = "PreviousRows::is_empty")]
     pub previous_rows: PreviousRows,
-    /// The cursors that have been used in this window.
+    /// The cursors that have been used in this window, or list.
     #[serde(rename = "used", skip_serializing_if = "UsedCursors::is_empty")]
     pub used_cursors: UsedCursors,
     /// The keys that failed, if any did.
@@ -56,7 +56,7 @@ pub struct KeysLeft {
 }
 
 impl Position {
-    /// Returns true if no page of its window was received.
+    /// Returns true if no record of its window, or of a list that is read by one cursor, was received.
     pub fn is_beginning(&self) -> bool {
         self.cursor.is_none() && self.row == 0 && !self.done
     }

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicU64};
 
+use tokio::sync::{Semaphore, SemaphorePermit};
+
 use super::{Listing, Source};
 use crate::error::Error;
 
@@ -11,7 +13,11 @@ pub struct Core {
     pub source: Arc<dyn Source>,
     pub listing: Listing,
     /// The number of pages that have been requested.
-    pub requests: Arc<AtomicU64>,
+    pub requests: AtomicU64,
+    /// The number of attempts of these requests that have failed, whatever became of the request.
+    pub failed_attempts: AtomicU64,
+    /// The requests at a time of all lists that are read together, if it is one of several.
+    pub permits: Option<Arc<Semaphore>>,
     pub known: Mutex<Known>,
 }
 
@@ -22,11 +28,14 @@ pub struct Known {
     pub range: Option<(i64, i64)>,
     /// The total number of records, if the service has returned it.
     pub total: Option<i64>,
-    /// True if the service has returned a record that is not within the time range which was requested.
-    pub ignores_ranges: bool,
 }
 
 impl Core {
+    /// Waits for the permit of a request.
+    pub async fn permit(&self) -> Option<SemaphorePermit<'_>> {
+        self.permits.as_ref()?.acquire().await.ok()
+    }
+
     /// The error with the call, without the secrets that a page may repeat.
     pub fn located(&self, error: Error) -> Error {
         error.redacted(&self.source.redactor()).with_endpoint(self.listing.label())

@@ -1,33 +1,46 @@
 //! The source of the pages of a call.
 
-use std::{future::Future, pin::Pin};
+use std::{future::Future, pin::Pin, sync::atomic::AtomicU64, time::Duration};
 
-use super::PagedCall;
+use super::{PagedCall, Permitted};
 use crate::{
     decode::Page,
-    error::{Redactor, Result},
-    http::AuthorizedTransport,
+    error::{Error, Redactor, Result},
+    http::{AuthorizedTransport, EventKind, LocalInstant},
 };
-
-/// A long round trip, in seconds. A measured one would make the requests of a list depend on time.
-const ROUND_TRIP: f64 = 0.25;
 
 /// The source of a call's pages.
 pub trait Source: std::fmt::Debug + Send + Sync {
-    /// The page at a cursor, of the list or of the given part of its time range.
+    /// The page at a cursor, of the list or of the given part of its time range. `failed_attempts` counts the attempts
+    /// that failed, whether or not another one succeeded.
     fn page<'a>(
         &'a self,
         call: &'a PagedCall,
         cursor: Option<&'a str>,
         range: Option<(i64, i64)>,
+        failed_attempts: &'a AtomicU64,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>>;
 
     /// The address of the service that the pages come from.
     fn origin(&self) -> &str;
 
-    /// The number of requests at a time that are worth sending.
-    fn requests_at_once(&self) -> usize {
-        16
+    /// What it permits for windows that nobody asked for.
+    fn permitted(&self) -> Permitted {
+        Permitted { at_once: usize::MAX, has_rate_limit: false }
+    }
+
+    /// The service's time in microseconds, as far as it is known without a request.
+    fn time(&self) -> i64 {
+        i64::MAX
+    }
+
+    /// A list is read again by one cursor, since windows have failed with this error.
+    fn reads_again<'a>(
+        &'a self,
+        _call: &'a PagedCall,
+        _error: &'a Error,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        Box::pin(async {})
     }
 
     /// Redacts the secrets that a page may repeat; a source that sends none has none.
@@ -49,11 +62,12 @@ impl Source for AuthorizedTransport {
         call: &'a PagedCall,
         cursor: Option<&'a str>,
         range: Option<(i64, i64)>,
+        failed_attempts: &'a AtomicU64,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
         Box::pin(async move {
             let plan = &call.plan;
             let request = self.request(&plan.request, call.cursor(cursor), range)?;
-            self.call(&request, |response| plan.parse(response)).await
+            self.call_counted(&request, failed_attempts, |response| plan.parse(response)).await
         })
     }
 
@@ -61,11 +75,31 @@ impl Source for AuthorizedTransport {
         self.base.as_str()
     }
 
-    /// As many as there are connections. With a rate limit, those that are sent within a long round trip: more
-    /// would only wait.
-    fn requests_at_once(&self) -> usize {
-        let limited = self.rate().map_or(usize::MAX, |rate| (rate * ROUND_TRIP).ceil() as usize);
-        self.max_connections().min(limited).max(1)
+    /// As many requests as there are connections. Traffic that is recorded has to be that of every client which
+    /// replays it, whatever its options are, so it is that of one cursor.
+    fn permitted(&self) -> Permitted {
+        let at_once = if self.has_cassette() { 1 } else { self.max_connections() };
+        Permitted { at_once, has_rate_limit: self.rate().is_some() }
+    }
+
+    fn time(&self) -> i64 {
+        let now = LocalInstant::now();
+        let read = self.clock.reading().map(|reading| reading.latest(now));
+        read.unwrap_or_else(|| self.clock.now_ms().saturating_mul(1_000))
+    }
+
+    fn reads_again<'a>(
+        &'a self,
+        call: &'a PagedCall,
+        error: &'a Error,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        Box::pin(async move {
+            let request = self.request(&call.plan.request, call.cursor(None), None);
+            if let Some(span) = request.ok().and_then(|request| self.span(&request, 1)) {
+                let (wait, reason) = (Duration::ZERO, error.kind.summary());
+                let _ = span.emit(EventKind::Retrying { wait, reason }).await;
+            }
+        })
     }
 
     fn redactor(&self) -> Redactor {

@@ -94,14 +94,21 @@ async fn windows_are_parts_of_the_range_and_the_end_of_one_is_the_beginning_of_t
         received.extend(times(&[page]));
         let text = pages_now.checkpoint();
         let position = resumed_within(&text, 3);
-        windows.push((position.window, position.done));
+        windows.push(position.part);
+        assert_eq!(position.done, position.part.is_none());
         // Resuming here gets the rest.
         let resumed = pages(&service, Range::Closed, 3, Some(&text));
         let rest = resumed.rest().await.expect("rest");
         let all = [received.clone(), times(&rest)].concat();
         assert_eq!(all, (0..90).step_by(10).map(day).collect::<Vec<_>>());
     }
-    // Three rows and an empty page for each window; after the latter it is the next one's turn.
-    let expected = [(0, false), (1, false), (1, false), (2, false), (2, false), (2, true)];
-    assert_eq!(windows, expected);
+    let [None, oldest, .., latest] = *windows.iter().rev().copied().collect::<Vec<_>>() else {
+        panic!("{windows:?}")
+    };
+    // The end of a window is the beginning of the next one, on a whole day.
+    let (Some((start, _)), Some((first, end))) = (oldest, latest) else { panic!("{windows:?}") };
+    assert_eq!((start, end), (NOW_MS * 1_000 - 90 * DAY, NOW_MS * 1_000));
+    windows.dedup();
+    let middle = windows.get(1).copied().flatten().map(|(_, last)| last + 1);
+    assert_eq!((windows.len(), middle, first % DAY), (4, Some(first), 0));
 }

@@ -9,9 +9,9 @@
 )]
 
 mod checkpoints;
-mod chosen_windows;
 mod clock;
 mod date_ranges;
+mod default_windows;
 mod exceptions;
 mod listings;
 mod logins;

@@ -3,7 +3,7 @@
 use std::{
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::AtomicU64},
 };
 
 use boardlot_client::{
@@ -70,6 +70,7 @@ impl<S: Script + 'static> Source for Scripted<S> {
         listing: &'a PagedCall,
         cursor: Option<&'a str>,
         range: Option<(i64, i64)>,
+        _failed_attempts: &'a AtomicU64,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
         Box::pin(async move {
             tokio::task::yield_now().await;
@@ -92,7 +93,7 @@ impl<S: Script + 'static> Source for Scripted<S> {
     }
 }
 
-/// Fills between these times, by so many windows; by those that are chosen as pages come for 0.
+/// Fills between these times, by so many windows; by default for 0.
 pub fn fills(start: Option<i64>, end: Option<i64>, windows: i64) -> PagedCall {
     let text = |text: &str| Argument::Text(text.to_owned());
     let mut arguments = vec![("acc_id", text("281756")), ("trd_market", text("HK"))];

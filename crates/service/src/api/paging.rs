@@ -58,8 +58,6 @@ pub struct TimeRangeSpec {
     pub default_days: i64,
     /// The field of the records that the range is about.
     pub time_field: &'static str,
-    /// The other field that the service may sort by.
-    pub creation_field: &'static str,
 }
 
 /// `next_key` is sent; `pagination.next_key` and `pagination.has_more` come back.

@@ -188,11 +188,7 @@ pub static FILLS_HISTORY: Endpoint = Endpoint {
     response: ResponseShape::Rows(RecordsLocation::at("d.order_fills"), Schema::One(&FILL)),
     paging: Some(Paging::Cursor(CursorPaging {
         first: FirstPage::Empty,
-        time_range: Some(TimeRangeSpec {
-            default_days: 90,
-            time_field: "updated_time",
-            creation_field: "create_time",
-        }),
+        time_range: Some(TimeRangeSpec { default_days: 90, time_field: "updated_time" }),
         ..PAGE_FLAG
     })),
     record_id: Some("deal_id"),

@@ -23,7 +23,7 @@ from boardlot.archive.lists import LISTS, ListName
 from boardlot.cli.click_classes import Argument, CommandGroup, DataCommand
 from boardlot.cli.commands.endpoints import parse_time
 from boardlot.cli.files import UserPath
-from boardlot.cli.numbers import Number
+from boardlot.cli.numbers import Number, Whole
 from boardlot.cli.output.emit import check_destination, emit
 from boardlot.cli.output.plain_rows import PlainRows
 from boardlot.cli.output.terminal import logged_outages, note, write
@@ -139,6 +139,12 @@ def archive() -> None:
             type=Number(0, DAYS_MAX * 24 * 60),
             help="Skip lists that were read completely within this time.",
         ),
+        click.Option(
+            ["--windows"],
+            type=Whole(0),
+            metavar="N",
+            help="Read the fills of a range in N windows side by side; by default, by one cursor.",
+        ),
     ],
     examples=[
         f"{UPDATE} --fills 281756:HK --ipos hk",
@@ -154,6 +160,7 @@ def update(
     start: str | int | None,
     overlap_days: float,
     max_age_minutes: float | None,
+    windows: int | None,
     **keys: Any,
 ) -> int:
     """Read lists, and store what is new, changed or gone.
@@ -173,6 +180,7 @@ def update(
             start=start,
             overlap=timedelta(days=overlap_days),
             max_age=None if max_age_minutes is None else timedelta(minutes=max_age_minutes),
+            windows=windows,
             progress=settings.out is not None and not settings.quiet,
             **keys,
         )

@@ -54,7 +54,6 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
 
         if checkpoint is not None:
             typed = _typed(endpoint, arguments)
-            choose_windows(settings, endpoint, arguments)
             run_resumable(settings, checkpoint, endpoint.method, arguments, typed)
             return
         check_out(settings)
@@ -62,7 +61,9 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
             arguments["limit"] = arguments.pop(PAGE_LIMIT)
         if arguments.get("request_type") is not None:
             arguments["request_type"] = request_number(**arguments)
-        choose_windows(settings, endpoint, arguments)
+        if arguments.get("windows", 1) is None:
+            # By one cursor, also if all rows are sorted before the first one is written.
+            arguments["windows"] = 1
         # The service tells everybody its time: no credentials are sent for it.
         with settings.client(identified=endpoint.method != "server_time") as client:
             result = _result(client, endpoint, arguments)
@@ -84,15 +85,6 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
     return call
 
 
-def choose_windows(
-    settings: Settings, endpoint: _endpoints.Endpoint, arguments: dict[str, Any]
-) -> None:
-    """Choose windows for a file that gets all rows. Rows on stdout come one page after another."""
-    is_whole = settings.out is not None and not settings.chooses_rows
-    if is_whole and "windows" in arguments and arguments["windows"] is None:
-        arguments["windows"] = "auto"
-
-
 def _result(client: Client, endpoint: _endpoints.Endpoint, arguments: dict[str, Any]) -> Any:
     """A time, rows or a pager; rows have every number as the service sent it."""
     if endpoint.paged or endpoint.method == "server_time":
@@ -101,11 +93,11 @@ def _result(client: Client, endpoint: _endpoints.Endpoint, arguments: dict[str, 
 
 
 def _typed(endpoint: _endpoints.Endpoint, arguments: dict[str, Any]) -> dict[str, str]:
-    """The arguments and options that were given, by their names on the command line."""
+    """The arguments and options that choose rows, by their names on the command line."""
     return {
         name.upper() if parameter.required else f"--{name.replace('_', '-')}": str(arguments[name])
         for parameter in endpoint.parameters
-        if arguments.get(name := parameter.name) is not None
+        if arguments.get(name := parameter.name) is not None and parameter.kind != "windows"
     }
 
 

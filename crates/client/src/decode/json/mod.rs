@@ -24,5 +24,5 @@ pub use raw::Raw;
 pub(super) use reader::JsonReader;
 pub(super) use special_bytes::SpecialBytes;
 pub use value::Value;
-pub use writer::write_text;
+pub use writer::{canonical_json, write_text};
 pub(super) use writer::{write_object, write_value};

@@ -71,11 +71,87 @@ pub fn write_text(text: &str, out: &mut String) {
     out.push('"');
 }
 
+/// A text that is the same for all ways to write a value: members by name, texts with few escapes, numbers without
+/// zeros that change nothing. Of a text that is not JSON, the text itself.
+pub fn canonical_json(json: &str) -> String {
+    let Ok(value) = Value::parse(json) else { return json.to_owned() };
+    let mut out = String::new();
+    write_canonical(&value, &mut out);
+    out
+}
+
+fn write_canonical(value: &Value<'_>, out: &mut String) {
+    match value {
+        Value::Number(text) => out.push_str(&canonical_number(text)),
+        Value::List(items) => {
+            out.push('[');
+            for item in items {
+                write_canonical(item, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_by(|(one, _), (other, _)| one.cmp(other));
+            out.push('{');
+            for (name, value) in members {
+                write_text(name, out);
+                out.push(':');
+                write_canonical(value, out);
+                out.push(',');
+            }
+            out.push('}');
+        }
+        Value::Null | Value::Bool(_) | Value::Text(_) => write_value(value, out),
+    }
+}
+
+/// The most zeros that are written after the digits of a number.
+const ZEROS_MAX: usize = 40;
+
+/// The significant digits of a number, with an exponent if it is not a whole number or a very large one.
+fn canonical_number(text: &str) -> String {
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let Ok(exponent) = exponent.parse::<i64>() else { return text.to_owned() };
+    let all = format!("{whole}{fraction}");
+    let digits = all.trim_end_matches('0');
+    let zeros = (all.len() - digits.len()) as i64 - fraction.len() as i64;
+    let exponent = exponent.saturating_add(zeros);
+    match (digits.trim_start_matches('0'), usize::try_from(exponent)) {
+        ("", _) => "0".to_owned(),
+        (digits, Ok(zeros)) if zeros <= ZEROS_MAX => format!("{sign}{digits}{}", "0".repeat(zeros)),
+        (digits, _) => format!("{sign}{digits}e{exponent}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_value_has_one_canonical_form_however_it_is_written() {
+        for (written, canonical) in [
+            (r#""\u0041\/é""#, "\"A/é\""),
+            (
+                r#"{ "b": [1.50, -0], "a": {"d":1,"c":null} }"#,
+                r#"{"a":{"c":null,"d":1,},"b":[15e-1,0,],}"#,
+            ),
+            ("100", "100"),
+            ("1e2", "100"),
+            ("1.0E+2", "100"),
+            ("-0.0150", "-15e-3"),
+            ("9223372036854775808", "9223372036854775808"),
+            ("1e999", "1e999"),
+            ("not JSON", "not JSON"),
+        ] {
+            assert_eq!(canonical_json(written), canonical, "{written}");
+        }
+    }
 
     fn compact(json: &str) -> String {
         let mut out = String::new();

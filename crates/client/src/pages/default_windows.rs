@@ -1,0 +1,94 @@
+//! Windows that nobody asked for: their number, by three pages.
+//!
+//! The first page promises a number of pages by its density, and so does a probe: the first page of all that is
+//! older than the newest eighth of the range. If both promise many, the range is cut once, into a few windows of
+//! equal length that are read to their ends, and the three pages are dropped. So the requests beyond those of one
+//! cursor are at most these three and a page for each window, whatever is where in the range.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use super::{
+    list::List,
+    listed_page::ListedPage,
+    pace::Pace,
+    part::FetchedPage,
+    window::{REACH, Window, split},
+};
+use crate::error::Result;
+
+/// The most windows, and requests at a time.
+const MOST: usize = 8;
+/// The pages that a range has to promise.
+const PAGES: i64 = 8;
+/// The same with a rate limit: there, a tenth more requests is a tenth more time.
+const PAGES_WITH_RATE_LIMIT: i64 = 50;
+
+/// What a source permits by default.
+#[derive(Debug, Clone, Copy)]
+pub struct Permitted {
+    /// The requests at a time.
+    pub at_once: usize,
+    /// True if its requests wait for a rate limit.
+    pub has_rate_limit: bool,
+}
+
+impl Permitted {
+    fn pages(self) -> i64 {
+        if self.has_rate_limit { PAGES_WITH_RATE_LIMIT } else { PAGES }
+    }
+}
+
+/// Returns true if the first page of a list promises pages enough to look at a second one and at a probe.
+pub fn is_promising(first: &ListedPage) -> bool {
+    let list = first.list();
+    let permitted = list.core.source.permitted();
+    let promised = list.whole_range().filter(|_| permitted.at_once > 1 && list.parts.len() == 1);
+    let promised = promised.filter(|(_, end)| *end <= list.core.source.time());
+    let promised = promised.and_then(|range| promised_pages(list, first.fetched(), range));
+    promised.is_some_and(|pages| pages >= permitted.pages())
+}
+
+/// The list in windows; none if one cursor reads it, which has requested its second page.
+pub async fn choose(first: &Arc<ListedPage>) -> Result<Option<Arc<List>>> {
+    let list = first.list();
+    let Some((start, end)) = list.whole_range() else { return Ok(None) };
+    // The newest eighth is one of the eight windows of the range.
+    let newest = split((start, end), MOST).into_iter().next();
+    let Some(cut) = newest.map(|newest| newest.first).filter(|cut| *cut > start) else {
+        return Ok(None);
+    };
+    let probe = list.probe(Window::of((start, end), (start, cut - 1)));
+    let (second, probe) = tokio::join!(first.next(), probe.beginning());
+    let (second, probe) = (second?, probe?);
+    let promised = promised_pages(list, &probe, (start, cut));
+    let permitted = list.core.source.permitted();
+    let has_failed = list.core.failed_attempts.load(Ordering::Relaxed) > 0;
+    let has_third = second.is_some_and(|second| second.fetched().after.is_some());
+    match promised.filter(|pages| *pages >= permitted.pages() && has_third && !has_failed) {
+        None => Ok(None),
+        Some(pages) => {
+            let count = MOST.min(usize::try_from(pages / 2).unwrap_or(MOST));
+            let pace = Pace::after(3, MOST.min(permitted.at_once));
+            Ok(Some(list.in_windows(count, pace)))
+        }
+    }
+}
+
+/// The pages of a range if all of it is as dense as this page of its latest records; none if it is the only page, or
+/// they are not there, the latest first.
+fn promised_pages(list: &List, page: &FetchedPage, (start, end): (i64, i64)) -> Option<i64> {
+    let (records, time_field) = (&page.records, list.core.listing.time_field()?);
+    page.after.as_ref()?;
+    let mut oldest = end.saturating_add(REACH);
+    for index in 0..records.len() {
+        let micros = records.integer(index, time_field).ok().flatten()?;
+        if micros > oldest {
+            return None;
+        }
+        oldest = micros;
+    }
+    if records.is_empty() || oldest < start.saturating_sub(REACH) {
+        return None;
+    }
+    Some(end.saturating_sub(start) / end.saturating_sub(oldest).max(1))
+}
