@@ -53,6 +53,19 @@ impl Transport {
     }
 }
 
+impl Transport {
+    /// Waits before a request is sent again in another way, for this long or for as long as the service asks, and
+    /// reports it as a retry.
+    pub async fn pause_after(&self, request: &Request, error: &Error, least: Duration) {
+        let wait = retry_after(error).unwrap_or_default().max(least);
+        if let Some(span) = self.span(request, 1) {
+            let reason = error.kind.summary();
+            let _ = span.emit(EventKind::Retrying { wait, reason }).await;
+        }
+        sleep(self, wait).await;
+    }
+}
+
 async fn send_with_retries<T>(
     transport: &Transport,
     authorization: &mut CallAuthorization<'_>,

@@ -125,7 +125,7 @@ impl Transport {
     }
 
     /// The source of an attempt's events; none if no observer is listening.
-    pub(crate) fn span(&self, request: &Request, attempt: u32) -> Option<RequestSpan> {
+    pub(super) fn span(&self, request: &Request, attempt: u32) -> Option<RequestSpan> {
         RequestSpan::new(self.options.observer.as_ref(), request, attempt)
     }
 

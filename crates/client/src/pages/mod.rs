@@ -292,7 +292,7 @@ impl Pages {
             Err(error) => error,
         };
         if let Some(call) = self.core.listing.valid_call() {
-            self.core.source.reads_again(call, &self.core.located(error)).await;
+            self.core.source.pause(call, &self.core.located(error)).await;
         }
         progress.store(before, Ordering::Relaxed);
         self.first.clear();

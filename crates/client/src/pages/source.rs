@@ -6,8 +6,11 @@ use super::{PagedCall, Permitted};
 use crate::{
     decode::Page,
     error::{Error, Redactor, Result},
-    http::{AuthorizedTransport, EventKind, LocalInstant},
+    http::{AuthorizedTransport, LocalInstant},
 };
+
+/// The least time between requests of windows and those of one cursor in their place: limits are per second.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// The source of a call's pages.
 pub trait Source: std::fmt::Debug + Send + Sync {
@@ -34,13 +37,14 @@ pub trait Source: std::fmt::Debug + Send + Sync {
         i64::MAX
     }
 
-    /// A list is read again by one cursor, since windows have failed with this error.
-    fn reads_again<'a>(
+    /// Waits before a list is read again by one cursor, since windows have failed with this error: whatever several
+    /// requests at a time have used up is there again.
+    fn pause<'a>(
         &'a self,
         _call: &'a PagedCall,
         _error: &'a Error,
     ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
-        Box::pin(async {})
+        Box::pin(tokio::time::sleep(PAUSE))
     }
 
     /// Redacts the secrets that a page may repeat; a source that sends none has none.
@@ -88,16 +92,14 @@ impl Source for AuthorizedTransport {
         read.unwrap_or_else(|| self.clock.now_ms().saturating_mul(1_000))
     }
 
-    fn reads_again<'a>(
+    fn pause<'a>(
         &'a self,
         call: &'a PagedCall,
         error: &'a Error,
     ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
         Box::pin(async move {
-            let request = self.request(&call.plan.request, call.cursor(None), None);
-            if let Some(span) = request.ok().and_then(|request| self.span(&request, 1)) {
-                let (wait, reason) = (Duration::ZERO, error.kind.summary());
-                let _ = span.emit(EventKind::Retrying { wait, reason }).await;
+            if let Ok(request) = self.request(&call.plan.request, call.cursor(None), None) {
+                self.pause_after(&request, error, PAUSE).await;
             }
         })
     }
