@@ -221,3 +221,23 @@ def test_a_limit_in_a_database_works_and_leaves_nothing(pooled, service):
             client.dividends("HK.00700")
     assert limit.used is not None
     assert settings(pooled) == before
+
+
+def test_security_61_temporary_tables_of_other_clients_hide_nothing(pooled, book, client):
+    """The pooler leaves them in its sessions, where they would come first."""
+    book.put_fills(3)
+    with bl.Archive(pooled) as archive:
+        archive.update(client, fills=[HK])
+        gate = threading.Barrier(3)
+
+        def leave(_):
+            with psycopg.connect(pooled, prepare_threshold=None) as connection:
+                for name in ("series", "fill_versions", "lists", "fills", "pg_stat_activity"):
+                    connection.execute(f"create temp table {name} (mine text)")
+                gate.wait()
+
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(leave, range(3)))
+        book.put_fills(2, first=4)
+        assert archive.update(client, fills=[HK]).new == 2
+        assert len(archive.fills(*HK).all()) == len(archive.sql("select * from fills")) == 5

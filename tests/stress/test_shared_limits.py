@@ -116,13 +116,13 @@ def test_a_database_whose_clock_is_set_back_keeps_nobody_waiting(arrivals, postg
     client.server_time()
     # As if the times that were stored had been an hour later.
     with psycopg.connect(address, autocommit=True) as connection:
-        ((state,),) = connection.execute("select state from boardlot_rate_limits").fetchall()
+        ((state,),) = connection.execute("select state from boardlot_rate_limits.limits").fetchall()
         fields = list(struct.unpack("<12Q", state))
         fields[1:4] = (field + 3_600_000_000_000 for field in (fields[1], fields[2], fields[2]))
         fields[7] += 3_600
         fields[11] += 3_600_000_000_000
         later = struct.pack("<12Q", *fields)
-        connection.execute("update boardlot_rate_limits set state = %s", (later,))
+        connection.execute("update boardlot_rate_limits.limits set state = %s", (later,))
     for _ in range(5):
         client.server_time()
     times = arrivals.times

@@ -16,6 +16,8 @@ from boardlot.errors import ConfigError
 try:
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
+
+    from boardlot._support.postgres import search_path
 except ImportError:
     raise ConfigError(
         "a rate limit in a database needs psycopg",
@@ -23,25 +25,28 @@ except ImportError:
     ) from None
 
 
-TABLE = """\
-create table if not exists boardlot_rate_limits (name text primary key, state bytea not null)"""
+SCHEMA = "boardlot_rate_limits"
+CREATE_SCHEMA = f"create schema if not exists {SCHEMA}"
+CREATE_TABLE = f"""\
+create table if not exists {SCHEMA}.limits (name text primary key, state bytea not null)"""
 # A statement takes milliseconds. The server ends the transaction of a process that was stopped. Set
 # for each transaction: a pooler gives the next one to another client.
-BEGIN = """\
+BEGIN = f"""\
 begin;
+set local search_path = {search_path(SCHEMA)};
 set local statement_timeout = '10s';
 set local idle_in_transaction_session_timeout = '1s';
 """
 INSERT = f"""\
 {BEGIN}
-insert into boardlot_rate_limits (name, state) values (%s, '') on conflict do nothing;
+insert into {SCHEMA}.limits (name, state) values (%s, '') on conflict do nothing;
 commit"""
 # The row is locked from one to the other: two round trips.
 READ = f"""\
 {BEGIN}
 select state, (extract(epoch from clock_timestamp()) * 1000000)::bigint
-from boardlot_rate_limits where name = %s for update"""
-WRITE = "update boardlot_rate_limits set state = %s where name = %s; commit"
+from {SCHEMA}.limits where name = %s for update"""
+WRITE = f"update {SCHEMA}.limits set state = %s where name = %s; commit"
 
 CONNECT_TIMEOUT = 5
 
@@ -120,12 +125,21 @@ class LimitDatabase:
         try:
             connection.execute(INSERT, (self.name,))
         except psycopg.errors.UndefinedTable:
-            # Another process may create it in the same moment.
-            exists = (psycopg.errors.UniqueViolation, psycopg.errors.DuplicateTable)
             connection.execute("rollback")
-            with contextlib.suppress(*exists):
-                connection.execute(TABLE)
+            found = connection.execute(f"select pg_catalog.to_regnamespace('{SCHEMA}')").fetchone()
+            # A role that owns the schema may lack the right to make one.
+            if found == (None,):
+                _create(connection, CREATE_SCHEMA)
+            _create(connection, CREATE_TABLE)
             connection.execute(INSERT, (self.name,))
+
+
+def _create(connection: psycopg.Connection[Any], statement: str) -> None:
+    """Create something unless another process does so in the same moment."""
+    try:
+        connection.execute(f"{BEGIN} {statement}; commit")
+    except (psycopg.errors.UniqueViolation, psycopg.errors.DuplicateTable):
+        connection.execute("rollback")
 
 
 def _has_password(url: Hidden) -> bool:

@@ -45,6 +45,8 @@ class Database(Protocol):
 
     # For people: never contains a password.
     name: str
+    # The schema of its tables and views; what is created or dropped is named with it.
+    schema_name: str
     # The type of a column of numbers that the database assigns.
     identity: str
     # True if the views have times as texts.

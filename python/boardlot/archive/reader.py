@@ -246,8 +246,9 @@ class Reader:
         The views are `fills`, each list's last content by its name, and all of its changes as
         `..._history`. Columns are those of the typed frames, with decimals as floating point; a
         value of another type is null. `record` is the service's own text, for the database's
-        functions for JSON. The query cannot change anything: neither data, settings, transactions
-        nor files.
+        functions for JSON. In PostgreSQL, only these views are found by their names: write another
+        table with its schema. The query cannot change anything: neither data, settings,
+        transactions nor files.
 
         Args:
             query: One statement in the SQL of the database.

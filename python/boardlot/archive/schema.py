@@ -20,7 +20,7 @@ FORMAT = 1
 # `service` is where a list comes from. `fetched_at` is the service's time before it was last read
 # completely, and was `ahead` of a clock of the machine that read it.
 TABLES = (
-    """create table series (
+    """create table {schema}.series (
         id {identity},
         account text not null,
         market text not null,
@@ -35,7 +35,7 @@ TABLES = (
         ahead bigint,
         clock text,
         unique (account, market))""",
-    """create table fill_versions (
+    """create table {schema}.fill_versions (
         id {identity},
         series bigint not null,
         identity text not null,
@@ -47,12 +47,12 @@ TABLES = (
         unique (series, identity, run))""",
     # In the order in which fills are read; rows of the same run are in the order of their ids.
     "create index fill_versions_by_time on fill_versions (series, updated desc, run desc)",
-    """create table coverage (
+    """create table {schema}.coverage (
         series bigint not null,
         start_at bigint not null,
         end_at bigint not null,
         primary key (series, start_at))""",
-    """create table followers (
+    """create table {schema}.followers (
         series bigint not null,
         name text not null,
         run bigint not null,
@@ -62,7 +62,7 @@ TABLES = (
         primary key (series, name))""",
     # `snapshot` is the last complete read of a list. Each snapshot that differs from the one before
     # has its own list of versions, so a list looks as it did, in its order, at any time.
-    """create table lists (
+    """create table {schema}.lists (
         id {identity},
         list text not null,
         key text not null,
@@ -73,7 +73,7 @@ TABLES = (
         ahead bigint,
         clock text,
         unique (list, key))""",
-    """create table versions (
+    """create table {schema}.versions (
         list bigint not null,
         id bigint not null,
         seen_at bigint not null,
@@ -82,21 +82,21 @@ TABLES = (
         digest text not null,
         record text not null,
         primary key (list, id))""",
-    """create table snapshots (
+    """create table {schema}.snapshots (
         list bigint not null,
         id bigint not null,
         seen_at bigint not null,
         primary key (list, id))""",
-    """create table snapshot_records (
+    """create table {schema}.snapshot_records (
         list bigint not null,
         snapshot bigint not null,
         position bigint not null,
         version bigint not null,
         primary key (list, snapshot, position))""",
     # The fields of custom endpoints, as JSON, and which views were created.
-    "create table endpoints (name text primary key, fields text not null)",
-    "create table archive_views (digest text not null)",
-    "create table archive_format (version bigint not null)",
+    "create table {schema}.endpoints (name text primary key, fields text not null)",
+    "create table {schema}.archive_views (digest text not null)",
+    "create table {schema}.archive_format (version bigint not null)",
 )
 
 
@@ -108,11 +108,11 @@ def is_ready(database: Database, transaction: Transaction, tables: set[str]) -> 
     """
     if not tables:
         return False
-    check_format(database.name, transaction, tables)
+    check_format(database.name, database.schema_name, transaction, tables)
     return are_current(database, transaction)
 
 
-def check_format(name: str, transaction: Transaction, tables: set[str]) -> None:
+def check_format(name: str, schema: str, transaction: Transaction, tables: set[str]) -> None:
     """Refuse a database with these tables that is not an archive of this format.
 
     Raises:
@@ -121,7 +121,8 @@ def check_format(name: str, transaction: Transaction, tables: set[str]) -> None:
     if "archive_format" not in tables:
         hint = "Choose another one; this one is unchanged."
         raise store_error(name, "is a database, but not an archive", hint=hint)
-    rows = transaction.execute("select version from archive_format")
+    # With its schema: without a right to that, the error says so.
+    rows = transaction.execute(f"select version from {schema}.archive_format")
     found = rows[0][0] if len(rows) == 1 else None
     if not isinstance(found, int):
         raise store_error(name, "has no valid format: it was damaged", hint=RESTORE)
@@ -143,6 +144,8 @@ def prepare(database: Database, transaction: Transaction, tables: set[str]) -> N
         return
     if not tables:
         for statement in TABLES:
-            transaction.execute(statement.format(identity=database.identity))
+            transaction.execute(
+                statement.format(schema=database.schema_name, identity=database.identity)
+            )
         transaction.execute("insert into archive_format (version) values (?)", (FORMAT,))
     define_views(database, transaction)

@@ -30,8 +30,9 @@ def define_views(database: Database, transaction: Transaction) -> None:
     statements, made_of = _wanted(database, transaction)
     for name, query in statements.items():
         # Its columns may have other types, which `create or replace` does not allow.
-        transaction.execute(f"drop view if exists {name}")
-        transaction.execute(f"create view {name} as {query}")
+        view = f"{database.schema_name}.{name}"
+        transaction.execute(f"drop view if exists {view}")
+        transaction.execute(f"create view {view} as {query}")
     transaction.execute("delete from archive_views")
     transaction.execute("insert into archive_views (digest) values (?)", (made_of,))
 

@@ -18,6 +18,7 @@ from psycopg import conninfo
 from psycopg.pq import TransactionStatus
 
 from boardlot._support.hidden import Hidden, without_frames
+from boardlot._support.postgres import search_path
 from boardlot.archive import samples, schema
 from boardlot.archive.database import RESTORE, DatabaseConnection, Row, Transaction, store_error
 from boardlot.archive.locks import Lock, held_by
@@ -36,11 +37,12 @@ SETTINGS = {
     "extra_float_digits": "1",
     "standard_conforming_strings": "on",
     "bytea_output": "hex",
-    "search_path": f"{SCHEMA}, public",
+    "search_path": search_path(SCHEMA),
 }
-# Until the end of the transaction: a pooler gives the next one to another client.
+# Until the end of the transaction: a pooler gives the next one to another client. Of PostgreSQL, as
+# the path is not set yet.
 SET_LOCAL = "select " + ", ".join(
-    f"set_config('{name}', '{value}', true)" for name, value in SETTINGS.items()
+    f"pg_catalog.set_config('{name}', '{value}', true)" for name, value in SETTINGS.items()
 )
 # The role that may read all tables, and nothing else; since PostgreSQL 14.
 READER = """\
@@ -76,6 +78,11 @@ HINTS = {
     "53100": f"Free some space on the server, then {AGAIN}",
     **dict.fromkeys(("40", "55P03", "57014"), f"{AGAIN[0].upper()}{AGAIN[1:]}"),
 }
+# The hint for a query with a name that is not one of the archive's.
+OTHER_SCHEMA = (
+    "The views of the archive are found by their names; write the name of another table with its "
+    "schema, such as public.notes."
+)
 # The server's refusal of a login has no code: too many connections, no such user or database, or
 # another password.
 TOO_MANY = re.compile(r"FATAL: .*too many")
@@ -90,6 +97,7 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     no prepared statement.
     """
 
+    schema_name = SCHEMA
     identity = "bigint generated always as identity primary key"
     times_are_texts = False
     driver_error: tuple[type[Exception], ...] = (psycopg.Error,)
@@ -192,7 +200,9 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
                 # Without the line, which is not the caller's but that of the cursor.
                 reason = error.diag.message_primary if isinstance(error, psycopg.Error) else None
                 text = " ".join((reason or str(error)).split())
-                raise ConfigError(f"the query failed: {text}") from error
+                is_unknown = isinstance(error, psycopg.errors.UndefinedTable)
+                hint = OTHER_SCHEMA if is_unknown else ""
+                raise ConfigError(f"the query failed: {text}", hint=hint) from error
             except BaseException:
                 # It may still run.
                 connection.close()
@@ -326,8 +336,8 @@ class _Transaction(Transaction):
 # A session of a pooler says nothing about its clients: one of them has a lock for so many seconds,
 # unless it keeps it.
 LEASE, KEEP_EVERY = 15.0, 5.0
-LOCKS = """\
-create table if not exists archive_locks (
+LOCKS = f"""\
+create table if not exists {SCHEMA}.archive_locks (
     name text primary key,
     holder text not null,
     pid integer,

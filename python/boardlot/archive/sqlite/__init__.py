@@ -41,6 +41,7 @@ LOG_PAGES = 4_000
 class Sqlite(DatabaseConnection[SqliteConnection]):
     """A file in WAL mode: readers and the writer do not block each other."""
 
+    schema_name = "main"
     identity = "integer primary key"
     times_are_texts = True
     # The driver decodes SQLite's messages, which repeat what they are about.

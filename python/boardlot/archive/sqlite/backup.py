@@ -101,7 +101,7 @@ def _opened(backup: Path) -> SqliteConnection:
         connection = ReadOnlyFile(backup, str(backup)).connect()
         connection.begin()
         tables = {name for (name,) in connection.execute("select name from sqlite_master")}
-        schema.check_format(str(backup), connection, tables)
+        schema.check_format(str(backup), "main", connection, tables)
         ((found,),) = connection.execute("pragma quick_check(1)")
         if found != "ok":
             raise sqlite3.DatabaseError(found)
