@@ -245,3 +245,29 @@ def test_security_61_a_query_sees_the_archive_by_plain_names(crowd, sandbox, tmp
         with pytest.raises(bl.ConfigError, match='"notes" does not exist') as error:
             archive.sql("select * from notes")
         assert "with its schema, such as public.notes" in error.value.hint
+
+
+def test_security_61_a_hint_of_the_server_is_no_advice(connection, address, client):
+    """It is for the author of the statement, who would drop what is somebody else's."""
+    archive = bl.Archive(address)
+    connection.execute("drop view boardlot_archive.fills; create table boardlot_archive.fills ()")
+    connection.execute("delete from boardlot_archive.archive_views")
+    with pytest.raises(bl.StoreError, match='"fills" is not a view') as not_opened:
+        bl.Archive(address)
+    with (
+        archive,
+        pytest.raises(bl.ConfigError, match=r"lower\(integer\) does not exist") as refused,
+    ):
+        archive.sql("select lower(1)")
+    connection.execute("create schema boardlot_rate_limits")
+    connection.execute("create view boardlot_rate_limits.limits as select '' as name, '' as state")
+    limit = bl.RateLimit(1, name="x", database=address)
+    limited = bl.Client(client.base_url, rate_limit=limit)
+    with limited, pytest.raises(bl.TransportError, match="cannot insert into view") as not_sent:
+        limited.server_time()
+    for caught in (not_opened, refused, not_sent):
+        error = caught.value
+        # That of psycopg has it: each of these has a hint.
+        assert error is not_sent.value or error.__cause__.diag.message_hint
+        shown = f"{error} {error.hint}"
+        assert not re.search("HINT|DROP TABLE|explicit type casts|INSTEAD OF", shown), shown

@@ -17,7 +17,7 @@ try:
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
 
-    from boardlot._support.postgres import search_path
+    from boardlot._support.postgres import reason, search_path
 except ImportError:
     raise ConfigError(
         "a rate limit in a database needs psycopg",
@@ -79,18 +79,24 @@ class LimitDatabase:
             apply: Returns the new state, of the state and the server's microseconds since 1970.
         """
         own = self._own.value
-        with own.lock:
-            is_new = own.driver is None
-            try:
-                return self._change(own, apply)
-            except psycopg.Error:
-                if own.driver is not None:
-                    own.driver.close()
-                own.driver = None
-                if is_new:
-                    raise
-            # The server was started again, or has closed an idle connection.
+        try:
+            with own.lock:
+                self._change_or_reconnect(own, apply)
+        except psycopg.Error as error:
+            raise type(error)(reason(error)) from error
+
+    def _change_or_reconnect(self, own: _Connection, apply: Callable[[bytes, int], bytes]) -> None:
+        is_new = own.driver is None
+        try:
             return self._change(own, apply)
+        except psycopg.Error:
+            if own.driver is not None:
+                own.driver.close()
+            own.driver = None
+            if is_new:
+                raise
+        # The server was started again, or has closed an idle connection.
+        return self._change(own, apply)
 
     def _change(self, own: _Connection, apply: Callable[[bytes, int], bytes]) -> None:
         if own.driver is None:

@@ -1,6 +1,16 @@
-"""Where an archive and a shared rate limit in PostgreSQL look names up."""
+"""What an archive and a shared rate limit have in common in PostgreSQL: where names are looked up,
+and the text of an error."""
 
 from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import psycopg
+
+# In the text of an error of a connection, which has no parts.
+HINT = re.compile(r"\n\s*HINT:.*")
 
 
 def search_path(schema: str) -> str:
@@ -12,3 +22,13 @@ def search_path(schema: str) -> str:
     have tables of another client. What is created or dropped is named with its schema.
     """
     return f"{schema}, pg_temp"
+
+
+def reason(error: psycopg.Error) -> str:
+    """The server's reason for an error, in one line.
+
+    Without its hint, which is advice for the author of a statement and not for the user of boardlot
+    ("Use DROP TABLE to remove a table"), and without the lines of the statement.
+    """
+    parts = [error.diag.message_primary or HINT.sub("", str(error)), error.diag.message_detail]
+    return " ".join(": ".join(filter(None, parts)).split())

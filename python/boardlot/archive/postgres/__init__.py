@@ -18,7 +18,7 @@ from psycopg import conninfo
 from psycopg.pq import TransactionStatus
 
 from boardlot._support.hidden import Hidden, without_frames
-from boardlot._support.postgres import search_path
+from boardlot._support.postgres import reason, search_path
 from boardlot.archive import samples, schema
 from boardlot.archive.database import RESTORE, DatabaseConnection, Row, Transaction, store_error
 from boardlot.archive.locks import Lock, held_by
@@ -154,7 +154,7 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
         return connection
 
     def _error(self, error: psycopg.Error) -> StoreError:
-        text = " ".join(str(error).split())
+        text = reason(error)
         lost = isinstance(error, psycopg.OperationalError)
         login = "53300" if TOO_MANY.search(text) else "28" if REFUSED.search(text) else "08"
         code = error.sqlstate or (login if lost else "")
@@ -194,15 +194,15 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
                 described, rows = self._fetched(connection, sql, parameters)
                 columns = [column.name for column in described]
                 return columns, rows, [SAMPLES.get(column.type_code) for column in described]
-            except (psycopg.Error, UnicodeError, ValueError) as error:
+            except psycopg.Error as error:
                 if isinstance(error, psycopg.OperationalError) and not _is_of_query(error):
                     raise
-                # Without the line, which is not the caller's but that of the cursor.
-                reason = error.diag.message_primary if isinstance(error, psycopg.Error) else None
-                text = " ".join((reason or str(error)).split())
                 is_unknown = isinstance(error, psycopg.errors.UndefinedTable)
                 hint = OTHER_SCHEMA if is_unknown else ""
-                raise ConfigError(f"the query failed: {text}", hint=hint) from error
+                raise ConfigError(f"the query failed: {reason(error)}", hint=hint) from error
+            except ValueError as error:
+                text = " ".join(str(error).split())
+                raise ConfigError(f"the query failed: {text}") from error
             except BaseException:
                 # It may still run.
                 connection.close()
