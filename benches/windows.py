@@ -1,8 +1,9 @@
-"""How fast windows are that are chosen as pages come: `python -m benches.windows`.
+"""Windows by default, compared with one cursor: `python -m benches.windows`.
 
-A service some milliseconds away, with fills that are spread over 90 days in several ways. Each list
-is read into pandas by one cursor, by each fixed number of windows, and by default. The requests are
-counted.
+A service some milliseconds away has fills that are spread over a time range in nine ways. Each list
+is read into pandas by one cursor, by default and by eight windows, and the service counts the
+requests. A cursor that takes more than 20 seconds is not waited for: its time is computed from its
+pages and the time of a page, and marked with `~`.
 
 `--accounts FILE` reads ten accounts side by side instead, and draws when each was waited for.
 """
@@ -13,46 +14,33 @@ import argparse
 import asyncio
 import bisect
 import json
-import random
 import re
 import statistics
+import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from multiprocessing.connection import Connection
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 from urllib.request import urlopen
 
 from . import data, server
+from .spreads import DAY, DAYS, SPREADS, START, Fills
 
-DAY = 86_400_000_000
-DAYS = 90
-END = 1_790_000_000_000_000
-START = END - DAYS * DAY
-NUMBERS = (1, 2, 4, 8, 16, 32, 64)
-COUNTS = (100, 2_000, 100_000)
+# Of the sessions, which are read in such a range too.
+MORE_DAYS = 700
+# One cursor, the default, and windows of a fixed number.
+WAYS = (1, None, 8)
 LATENCIES = (5, 50, 200)
-SPREADS: dict[str, Callable[[random.Random, int, int], int]] = {
-    "evenly": lambda rng, index, count: START + DAYS * DAY * index // count + 1,
-    "at random": lambda rng, index, count: START + rng.randrange(DAYS * DAY),
-    "in ten bursts of an hour": lambda rng, index, count: (
-        START + (index % 10 * 9 + 4) * DAY + rng.randrange(DAY // 24)
-    ),
-    "in one day": lambda rng, index, count: START + 45 * DAY + rng.randrange(DAY),
-}
-LIST = re.compile(rb"/accounts/(\d+)x(\d+)/")
+COUNTS = (100, 2_000, 8_000, 40_000)
+# Within a rate limit, in requests a second: these lists at this latency.
+LIMIT, LIMITED, LIMITED_LATENCY = 20.0, (2_000, 8_000), 50
+# In seconds: a cursor that takes longer is not waited for, and a longer read is not repeated.
+LONGEST, REPEATED = 20.0, 2.0
+LIST = re.compile(rb"/accounts/(\d+)x(\d+)x(\d+)/")
 NUMBER = re.compile(rb"[?&](start|end|page_flag)=(\d+)")
-# A list of which the slowest window alone would take longer is not read: its time is at least that.
-LONGEST = 20.0
-
-
-def times_of(spread: int, count: int) -> list[int]:
-    """The times of the fills of a list, the latest first."""
-    rng = random.Random(count)
-    at = list(SPREADS.values())[spread]
-    return sorted((at(rng, index, count) for index in range(count)), reverse=True)
 
 
 class Ranged(server.Connected):
@@ -62,32 +50,41 @@ class Ranged(server.Connected):
     requests: ClassVar[int] = 0
     # Of each request for a page: its list, when it was received, and when its response was sent.
     times: ClassVar[list[tuple[str, float, float]]] = []
-    latency = 0.0
+    latency: ClassVar[float] = 0.0
+    loop: ClassVar[asyncio.AbstractEventLoop]
+    transport: asyncio.WriteTransport
 
     def data_received(self, received: bytes) -> None:
         for target in self.targets(received):
-            self.loop.call_later(self.latency, self.respond, target, time.perf_counter())
+            if target.startswith(b"/latency/"):
+                self.send(self.counted())
+                Ranged.latency = int(target[len(b"/latency/") :]) / 1000
+            else:
+                Ranged.requests += 1
+                self.loop.call_later(self.latency, self.respond, target, time.perf_counter())
+
+    def counted(self) -> bytes:
+        counted = {"requests": Ranged.requests, "times": Ranged.times}
+        Ranged.requests, Ranged.times = 0, []
+        return json.dumps(counted).encode()
 
     def respond(self, target: bytes, received: float) -> None:
-        if target == b"/requests":
-            body, Ranged.requests = json.dumps(Ranged.requests).encode(), 0
-        elif target == b"/times":
-            body, Ranged.times = json.dumps(Ranged.times).encode(), []
-        elif (found := LIST.search(target)) is None:
+        if (found := LIST.search(target)) is None:
             self.transport.write(self.pages.response(target))
             return
-        else:
-            Ranged.requests += 1
-            body = self.page(found, {name: int(value) for name, value in NUMBER.findall(target)})
-            Ranged.times.append((found[2].decode(), received, time.perf_counter()))
+        self.send(self.page(found, {name: int(value) for name, value in NUMBER.findall(target)}))
+        Ranged.times.append((found[2].decode(), received, time.perf_counter()))
+
+    def send(self, body: bytes) -> None:
         self.transport.write(server.RESPONSE % len(body) + body)
 
     def page(self, found: re.Match[bytes], asked: dict[bytes, int]) -> bytes:
         if found[0] not in self.lists:
-            times = times_of(int(found[1]), int(found[2]))
-            row = self.pages.fills[0][1:].split(b"},", 1)[0] + b"}"
+            times = Fills(list(SPREADS)[int(found[1])], int(found[2]), int(found[3])).times()
+            fill = data.fills(1)[0]
             rows = [
-                re.sub(rb'"(create|updated)_time":\d+', rb'"\1_time":%d' % at, row) for at in times
+                data.dumps({**fill, "deal_id": str(index), "create_time": at, "updated_time": at})
+                for index, at in enumerate(times)
             ]
             self.lists[found[0]] = times, rows
         times, rows = self.lists[found[0]]
@@ -99,116 +96,133 @@ class Ranged(server.Connected):
         return data.fills_page(b"[" + b",".join(rows[at:until]) + b"]", following)
 
 
-def serve(ready: Connection, latency: float) -> None:
+def serve(ready: Connection) -> None:
     loop = asyncio.new_event_loop()
     pages = server.Pages()
-    Ranged.latency, Ranged.loop = latency, loop
+    Ranged.loop = loop
     listening = loop.create_server(lambda: Ranged(pages), "127.0.0.1", 0, backlog=1024)
     ready.send(f"http://127.0.0.1:{loop.run_until_complete(listening).sockets[0].getsockname()[1]}")
     loop.run_forever()
 
 
-def requests(base: str) -> int:
-    """The requests for pages since this was last called."""
-    with urlopen(base + "/requests") as response:
-        return int(json.load(response))
+def set_latency(base: str, milliseconds: int) -> dict[str, Any]:
+    """What the service has counted since this was last called."""
+    with urlopen(f"{base}/latency/{milliseconds}") as response:
+        counted: dict[str, Any] = json.load(response)
+        return counted
 
 
-@contextmanager
-def client_of(base: str) -> Iterator[Any]:
+def read(
+    base: str, latency: int, fills: Fills, windows: int | None, limit: float | None = None
+) -> tuple[float, int]:
+    """The seconds until a list is a frame, and the requests that it took."""
     import boardlot as bl
 
-    with bl.Client(base, auth=bl.ApiKey("0" * 32, bl.generate_key().private_pem)) as client:
-        yield client
-
-
-def read(base: str, spread: int, count: int, windows: int | str | None) -> tuple[float, int]:
-    """The seconds until a list is a frame, and the requests that it took."""
-    requests(base)
-    with client_of(base) as client:
+    span: dict[str, Any] = {"start": START, "end": START + fills.days * DAY}
+    chosen: dict[str, Any] = {} if windows is None else {"windows": windows}
+    auth = bl.ApiKey("0" * 32, bl.generate_key().private_pem)
+    with bl.Client(base, auth=auth, rate_limit=limit) as client:
+        set_latency(base, latency)
         began = time.perf_counter()
-        pager = client.fills_history(
-            f"{spread}x{count}", "HK", start=START, end=END, windows=windows
-        )
-        rows = len(pager.to_pandas())
+        rows = len(client.fills_history(fills.account, "HK", **span, **chosen).to_pandas())
         seconds = time.perf_counter() - began
-    if rows != count:
-        raise RuntimeError(f"{rows} rows of {count}")
-    return seconds, requests(base)
+    if rows != fills.rows:
+        raise RuntimeError(f"{rows} rows of {fills}")
+    return seconds, set_latency(base, 0)["requests"]
 
 
-def least(spread: int, count: int, windows: int, latency: float) -> float:
-    """The seconds that the slowest of so many windows takes at least."""
-    length = (END - START) / windows
-    rows = [0] * windows
-    for at in times_of(spread, count):
-        rows[min(int((at - START) / length), windows - 1)] += 1
-    return max(-(-number // data.PAGE_ROWS) for number in rows) * latency
+class Row(NamedTuple):
+    name: str
+    requests: dict[int | None, int]
+    seconds: dict[int | None, float]
+    # The ways whose time is computed.
+    computed: set[int | None]
+
+    @property
+    def more(self) -> int:
+        return self.requests[None] - self.requests[1]
+
+    @property
+    def percent(self) -> float:
+        return 100 * self.more / self.requests[1]
+
+    @property
+    def ratio(self) -> float:
+        return self.seconds[None] / self.seconds[1]
+
+    def __str__(self) -> str:
+        cells = [self.name, *(f"{self.requests[way]:,}" for way in WAYS)]
+        cells[2] += f" ({self.more:+,}, {self.percent:+.0f} %)"
+        cells += [f"{'~' * (way in self.computed)}{self.seconds[way]:.2f}" for way in WAYS]
+        cells.insert(-1, f"{self.ratio:.2f}")
+        return f"| {' | '.join(cells)} |"
 
 
-def table(latencies: list[int], counts: list[int], rounds: int) -> None:
-    heads = ["ms", "fills", "spread", "one cursor", "best number", "default", "ratio"]
-    heads += ["best number of so few requests", "ratio", "requests", "more than one cursor"]
-    print("|", " | ".join(heads), "|")
-    print("|" + "---|" * len(heads))
-    for latency in latencies:
-        with server._process(serve, latency / 1000) as base:
-            # Imports pandas.
-            read(base, 0, 100, 1)
-            for count in counts:
-                for spread, name in enumerate(SPREADS):
-                    print(
-                        "|", " | ".join([str(latency), f"{count:,}", name]), end=" | ", flush=True
-                    )
-                    print(" | ".join(row(base, latency / 1000, count, spread, rounds)), "|")
+def row(
+    base: str, latency: int, fills: Fills, rounds: int, page: float, limit: float | None
+) -> Row:
+    """Reads a list in all ways, in turns; `page` is the seconds that a page takes one cursor."""
+    # Requests of fixed windows do not depend on the latency. The first read makes the list.
+    requests: dict[int | None, int] = {way: read(base, 0, fills, way)[1] for way in (1, 8)}
+    seconds: dict[int | None, float] = {way: fills.longest(way) * page for way in (1, 8)}
+    took: dict[int | None, list[float]] = {
+        way: [] for way in WAYS if seconds.get(way, 0) <= LONGEST
+    }
+    for turn in range(rounds):
+        for way, times in took.items():
+            if turn == 0 or times[0] <= REPEATED:
+                elapsed, sent = read(base, latency, fills, way, limit)
+                times.append(elapsed)
+                requests[way] = max(sent, requests.get(way, 0))
+    name = f"{latency} | {fills.rows:,} | {fills.spread}"
+    name += f", {fills.days} days" if fills.days != DAYS else ""
+    name += f", {limit:g} requests a second" if limit else ""
+    seconds |= {way: statistics.median(times) for way, times in took.items()}
+    return Row(name, requests, seconds, set(WAYS) - set(took))
 
 
-def row(base: str, latency: float, count: int, spread: int, rounds: int) -> list[str]:
-    pages = -(-count // data.PAGE_ROWS)
-    took: dict[int | None, list[float]] = {}
-    sent: dict[int | None, int] = {}
-    short = [number for number in NUMBERS if least(spread, count, number, latency) < LONGEST]
-    # The service makes the list.
-    with client_of(base) as client:
-        client.fills_history(f"{spread}x{count}", "HK", start=START, end=END).all(max_items=1)
-    for _ in range(rounds):
-        for windows in [None, *short]:
-            seconds, sent[windows] = read(base, spread, count, windows)
-            took.setdefault(windows, []).append(seconds)
-    seconds = {windows: statistics.median(times) for windows, times in took.items()}
-    default = seconds.pop(None)
-    bounds = {number: least(spread, count, number, latency) for number in NUMBERS}
+def table(latencies: list[int], counts: list[int], spreads: list[str], rounds: int) -> None:
+    heads = ["ms", "fills", "spread", "requests: one cursor", "default", "8 windows"]
+    heads += ["seconds: one cursor", "default", "ratio", "8 windows"]
+    print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|", flush=True)
+    lists = [Fills(spread, count) for count in counts for spread in spreads]
+    sessions = [fills for fills in lists if fills.spread == "sessions"]
+    cases: list[tuple[Fills, float | None]] = [(fills, None) for fills in lists]
+    cases += [(fills._replace(days=MORE_DAYS), None) for fills in sessions]
+    limited = [(fills, LIMIT) for fills in sessions if fills.rows in LIMITED]
+    rows: list[Row] = []
+    with server._process(serve) as base:
+        # Imports pandas.
+        read(base, 0, Fills("evenly", 100), 1)
+        for latency in latencies:
+            page = read(base, latency, Fills("evenly", 1_000), 1)[0] / 20
+            for fills, limit in [*cases, *(limited if latency == LIMITED_LATENCY else [])]:
+                rows.append(row(base, latency, fills, rounds, page, limit))
+                print(rows[-1], flush=True)
 
-    def of(numbers: list[int]) -> tuple[str, str]:
-        """The best of these numbers; one that was not read takes at least its bound."""
-        best = min(numbers, key=lambda number: seconds.get(number, bounds[number]))
-        known = seconds.get(best)
-        shown = f"{known:.3f} s" if known is not None else f"> {bounds[best]:.0f} s"
-        return f"{shown} ({best})", f"{default / (known or bounds[best]):.2f}"
+    def most(name: str, of: list[Row]) -> str:
+        row = max(of, key=attrgetter(name))
+        latency, fills, spread = row.name.split(" | ")
+        return f"{getattr(row, name):.4g} ({latency} ms, {fills} fills, {spread})"
 
-    frugal = [number for number in NUMBERS if sent.get(number, pages + number) <= 1.1 * pages]
-    one = f"{seconds[1]:.3f} s" if 1 in seconds else f"> {bounds[1]:.0f} s"
-    more = f"{100 * (sent[None] / pages - 1):.0f} %"
-    return [
-        one,
-        of(list(NUMBERS))[0],
-        f"{default:.3f} s",
-        of(list(NUMBERS))[1],
-        *of(frugal),
-        f"{sent[None]:,}",
-        more,
-    ]
+    over = [row for row in rows if row.more > 12 and row.percent > 12]
+    print(
+        f"\nRequests of the default beyond one cursor, at most: {most('more', rows)}. Time of the "
+        f"default by that of one cursor, at most: {most('ratio', rows)}. Rows with more than 12 "
+        f"requests and 12 % beyond one cursor: {len(over)} of {len(rows)}; "
+        f"per cent, at most: {most('percent', over or rows)}."
+    )
 
 
-def accounts(path: Path, latency: float, rate: float) -> None:
+def accounts(path: Path, latency: int, rate: float) -> None:
     """Ten accounts of different sizes, side by side within a rate limit; and without one, next to
     the largest of them alone.
     """
     import boardlot as bl
     import matplotlib.pyplot as plt
 
-    keys = [f"1x{count}" for count in range(1_000, 3_000, 200)]
-    span = {"start": START, "end": END}
+    keys = [Fills("at random", count).account for count in range(1_000, 3_000, 200)]
+    span: dict[str, Any] = {"start": START, "end": START + DAYS * DAY}
 
     def update(client: bl.Client, keys: list[str], folder: str) -> None:
         with bl.Archive(Path(folder) / "fills.db") as archive:
@@ -224,7 +238,8 @@ def accounts(path: Path, latency: float, rate: float) -> None:
         "Archive.update": update,
     }
     figure, axes = plt.subplots(len(works), 1, figsize=(10, 8), layout="constrained")
-    with server._process(serve, latency) as base:
+    with server._process(serve) as base:
+        set_latency(base, latency)
 
         def timed(work: Callable[..., object], keys: list[str], limit: float | None) -> float:
             auth = bl.ApiKey("0" * 32, bl.generate_key().private_pem)
@@ -238,10 +253,9 @@ def accounts(path: Path, latency: float, rate: float) -> None:
         for axis, (name, work) in zip(axes, works.items(), strict=True):
             timed(work, keys, None)
             alone, together = timed(work, keys[-1:], None), timed(work, keys, None)
-            with urlopen(base + "/times"):
-                timed(work, keys, rate)
-            with urlopen(base + "/times") as response:
-                times = json.load(response)
+            set_latency(base, latency)
+            timed(work, keys, rate)
+            times = set_latency(base, latency)["times"]
             first = min(received for _, received, _ in times)
             last = max(received for _, received, _ in times)
             idle = 1 - (len(times) - 1) / (rate * (last - first))
@@ -259,16 +273,20 @@ def accounts(path: Path, latency: float, rate: float) -> None:
 
 
 def main() -> None:
+    import boardlot as bl
+
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--latency", type=int, nargs="*", default=list(LATENCIES), help="ms")
     parser.add_argument("--fills", type=int, nargs="*", default=list(COUNTS))
-    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--spread", nargs="*", default=list(SPREADS), choices=list(SPREADS))
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--accounts", type=Path)
     asked = parser.parse_args()
+    print(f"boardlot {bl.__version__} of {Path(bl.__file__).parent}", file=sys.stderr)
     if asked.accounts is not None:
-        accounts(asked.accounts, 0.05, 25.0)
+        accounts(asked.accounts, 50, 25.0)
         return
-    table(asked.latency, asked.fills, asked.rounds)
+    table(asked.latency, asked.fills, asked.spread, asked.rounds)
 
 
 if __name__ == "__main__":
