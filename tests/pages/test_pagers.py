@@ -8,7 +8,7 @@ import warnings
 import boardlot as bl
 import pytest
 
-from ..support.clients import MODES, client_of, run, settled
+from ..support.clients import MODES, client_of, result_of, run, settled
 from ..support.paged_service import CALLS, END, RANGE, START, PagedList, cursor_of, page
 from ..support.service import StandInService
 from ..support.threads import wait_until
@@ -98,6 +98,23 @@ def test_an_exhausted_pager_raises_instead_of_returning_nothing(mode):
     with StandInService(PagedList("fills_history", LENGTHS)) as server:
         run(mode, server, use)
         assert len(server.received) == len(LENGTHS)
+
+
+@modes
+def test_a_page_without_rows_is_not_the_end_and_an_empty_result_at_the_end_is(mode):
+    async def use(client):
+        pager = client.listing("plate_stocks")
+        sizes = [len(await result_of(pager.all(max_pages=1))) for _ in range(3)]
+        assert sizes == [3, 0, 2]
+        # Everything is received, and an empty result says so once.
+        assert await result_of(pager.all(max_items=9)) == []
+        with pytest.raises(bl.ConfigError, match="exhausted"):
+            await result_of(pager.all(max_items=9))
+        rest = client.listing("plate_stocks")
+        assert [len(await result_of(rest.all(max_pages=1))) for _ in range(2)] == [3, 0]
+        return len(await result_of(rest.all()))
+
+    assert run(mode, PagedList("plate_stocks", [3, 0, 2]), use) == 2
 
 
 @methods

@@ -25,7 +25,9 @@ class Http2:
     request, counted from 1, whether its stream is refused. On the first `full` connections it
     allows one stream at a time and never responds; `limited` is set when the client knows of that.
     With `debug_data`, each connection ends at once with a GOAWAY that contains it; of the first
-    `spent` connections, each ends at once with one that is no error.
+    `spent` connections, each ends at once with one that is no error. Of the first `cut` responses,
+    only half of the body is sent, and the stream is reset without an error; `with_length` says
+    whether responses announce their length.
     """
 
     streams_each: int | None = None
@@ -33,6 +35,8 @@ class Http2:
     full: int = 0
     debug_data: bytes | None = None
     spent: int = 0
+    cut: int = 0
+    with_length: bool = False
     limited: threading.Event = field(default_factory=threading.Event)
     requests: int = 0
     processed: int = 0
@@ -74,7 +78,9 @@ class Http2:
                 if refuse and not full:
                     state.reset_stream(event.stream_id, h2.errors.ErrorCodes.REFUSED_STREAM)
                 elif not full:
-                    respond(state, event.stream_id, response_to(request_of(headers, event)))
+                    planned = response_to(request_of(headers, event))
+                    is_cut = responses <= self.cut
+                    respond(state, event.stream_id, planned, self.with_length, is_cut)
             over = responses == self.streams_each
             out = state.data_to_send()
             if over:
@@ -93,10 +99,16 @@ def request_of(headers, event):
     return RecordedRequest(f"{known[':method']} {known[':path']} HTTP/2", pairs, b"", time.time())
 
 
-def respond(state, stream_id, planned):
+def respond(state, stream_id, planned, with_length=False, is_cut=False):
     headers = {"content-type": "application/json", **planned.headers}
+    if with_length:
+        headers["content-length"] = str(len(planned.body))
     state.send_headers(stream_id, [(":status", str(planned.status)), *headers.items()])
-    state.send_data(stream_id, planned.body, end_stream=True)
+    if is_cut:
+        state.send_data(stream_id, planned.body[: len(planned.body) // 2])
+        state.reset_stream(stream_id, h2.errors.ErrorCodes.NO_ERROR)
+    else:
+        state.send_data(stream_id, planned.body, end_stream=True)
 
 
 def close(connection):

@@ -90,3 +90,23 @@ def test_a_request_that_no_connection_takes_is_sent_on_another_one():
     assert len(late) == 2 and late[0] is results[0]
     assert [one.status for one in results if one not in late] == [200] * 4
     assert http2.processed == 4 and http2.connections >= 2
+
+
+@pytest.mark.parametrize("with_length", [True, False])
+def test_a_stream_that_is_reset_within_the_body_is_a_lost_response(with_length):
+    """Without an error, which the HTTP library takes for the end of the body."""
+    options = {**OPTIONS, "max_retries": 1}
+    for cut, outcome in [(1, None), (2, bl.TransportError)]:
+        for ask in (
+            lambda client: client.server_time(),
+            lambda client: client.request("GET", PATH).json()["server_time_ms"],
+        ):
+            http2 = Http2(cut=cut, with_length=with_length)
+            with serving(http2) as server, client_of(server, **options) as client:
+                if outcome is None:
+                    assert ask(client)
+                else:
+                    with pytest.raises(outcome, match="ended before its body was complete") as it:
+                        ask(client)
+                    assert it.value.retryable
+            assert http2.processed == 2

@@ -12,6 +12,7 @@ use super::{
     listed_page::ListedPage,
     pace::Pace,
     part::FetchedPage,
+    source::Permitted,
     window::{REACH, Window, split},
 };
 use crate::error::Result;
@@ -23,19 +24,9 @@ const PAGES: i64 = 8;
 /// The same with a rate limit: there, a tenth more requests is a tenth more time.
 const PAGES_WITH_RATE_LIMIT: i64 = 50;
 
-/// What a source permits by default.
-#[derive(Debug, Clone, Copy)]
-pub struct Permitted {
-    /// The requests at a time.
-    pub at_once: usize,
-    /// True if its requests wait for a rate limit.
-    pub has_rate_limit: bool,
-}
-
-impl Permitted {
-    fn pages(self) -> i64 {
-        if self.has_rate_limit { PAGES_WITH_RATE_LIMIT } else { PAGES }
-    }
+/// The pages that a range of a source has to promise.
+fn pages_min(permitted: Permitted) -> i64 {
+    if permitted.has_rate_limit { PAGES_WITH_RATE_LIMIT } else { PAGES }
 }
 
 /// Returns true if the first page of a list promises pages enough to look at a second one and at a probe.
@@ -45,7 +36,7 @@ pub fn is_promising(first: &ListedPage) -> bool {
     let promised = list.whole_range().filter(|_| permitted.at_once > 1 && list.parts.len() == 1);
     let promised = promised.filter(|(_, end)| *end <= list.core.source.time());
     let promised = promised.and_then(|range| promised_pages(list, first.fetched(), range));
-    promised.is_some_and(|pages| pages >= permitted.pages())
+    promised.is_some_and(|pages| pages >= pages_min(permitted))
 }
 
 /// The list in windows; none if one cursor reads it, which has requested its second page.
@@ -64,7 +55,7 @@ pub async fn choose(first: &Arc<ListedPage>) -> Result<Option<Arc<List>>> {
     let permitted = list.core.source.permitted();
     let has_failed = list.core.failed_attempts.load(Ordering::Relaxed) > 0;
     let has_third = second.is_some_and(|second| second.fetched().after.is_some());
-    match promised.filter(|pages| *pages >= permitted.pages() && has_third && !has_failed) {
+    match promised.filter(|pages| *pages >= pages_min(permitted) && has_third && !has_failed) {
         None => Ok(None),
         Some(pages) => {
             let count = MOST.min(usize::try_from(pages / 2).unwrap_or(MOST));

@@ -33,14 +33,13 @@ use tokio::sync::Semaphore;
 
 pub use collect::{Limits, Place};
 pub use date_range::{PreviousRows, advance_range, drop_repeated};
-pub use default_windows::Permitted;
 pub use listed_page::{Failure, ListedPage};
 pub use listing::{Listing, ListingOfKeys};
 pub use paged_call::{PagedCall, WINDOWS_MAX, Windows, check_windows, time_range};
 pub use position::Position;
 pub use records_call::RecordsCall;
 pub use sink::{CheckedSink, Sink};
-pub use source::Source;
+pub use source::{Permitted, Source};
 
 use self::{
     collect::{collect_all, collect_up_to},

@@ -2,7 +2,7 @@
 
 use std::{future::Future, pin::Pin, sync::atomic::AtomicU64, time::Duration};
 
-use super::{PagedCall, Permitted};
+use super::PagedCall;
 use crate::{
     decode::Page,
     error::{Error, Redactor, Result},
@@ -11,6 +11,15 @@ use crate::{
 
 /// The least time between requests of windows and those of one cursor in their place: limits are per second.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// What a source permits for windows that nobody asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Permitted {
+    /// The requests at a time.
+    pub at_once: usize,
+    /// True if its requests wait for a rate limit.
+    pub has_rate_limit: bool,
+}
 
 /// The source of a call's pages.
 pub trait Source: std::fmt::Debug + Send + Sync {

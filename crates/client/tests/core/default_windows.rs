@@ -593,19 +593,18 @@ async fn security_60_whatever_the_service_every_row_that_did_not_change_comes_on
         }
         let one = all(&service, pages(&service, days, ONE, None)).await;
         let one = one.unwrap_or_else(|error| panic!("{seed}: {error}"));
-        let is_plain = service.bears == Bears::Everything;
-        let bound = if is_plain { most(one.requests) } else { 2 * most(one.requests) };
-        let bound = if changes { 2 * most(one.requests) } else { bound };
+        // A row that fits no window is trouble, too.
         let has_times = service.fills.lock().expect("a lock").iter().all(|fill| !fill.is_undated);
-        // A row that fits no window is trouble.
-        let bound = if has_times { bound } else { 2 * most(one.requests) };
+        let is_untroubled = service.bears == Bears::Everything && !changes && has_times;
+        let times = if is_untroubled { 1 } else { 2 };
         assert!(
-            seen.requests <= bound,
+            seen.requests <= times * most(one.requests),
             "{seed}: {} for {}: {service:?}",
             seen.requests,
             one.requests
         );
-        assert!(!is_plain || seen.round_trips <= 2.5 * one.round_trips + 4.0, "{seed}");
+        // Two pages are dropped, and there are few others.
+        assert!(!is_untroubled || seen.round_trips <= 1.2 * one.round_trips + 4.0, "{seed}");
     }
 }
 

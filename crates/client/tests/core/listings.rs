@@ -146,6 +146,8 @@ async fn a_row_is_found_again_where_the_pages_are_cut_otherwise() {
         (4, &[&[1, 2], &[3, 4], &[5, 6, 7, 8, 9]], &[5, 6, 7, 8, 9]),
         // As many records as before: it was corrected meanwhile.
         (2, &[&[1, 20, 3, 4, 5, 6, 7, 8, 9]], &[3, 4, 5, 6, 7, 8, 9]),
+        // One before it has left a page of the same length, at a cursor that counts.
+        (5, &[&[2, 3, 4, 5, 6, 7, 8, 9, 10]], &[6, 7, 8, 9, 10]),
         // Records before it are gone, or there are more.
         (5, &[&[3, 4, 5, 6]], &[6]),
         (3, &[&[1], &[2], &[], &[3], &[], &[4]], &[4]),
@@ -158,6 +160,35 @@ async fn a_row_is_found_again_where_the_pages_are_cut_otherwise() {
     assert!(error.to_string().contains("is not among"), "{error}");
     assert!(matches!(*error.kind, ErrorKind::Pagination(_)), "{error}");
     assert!(error.checkpoint.is_some());
+}
+
+const START: i64 = 1_780_000_000_000_000;
+
+/// A fill that was received is known by the value of its id, however that is written; if it is gone, no other one
+/// takes its place.
+#[tokio::test]
+async fn a_row_with_an_id_is_found_by_that_alone() {
+    let page = |ids: [&str; 3]| {
+        let rows = ids.map(|id| format!("{{\"number\":{id},\"deal_id\":\"{id}\"}}"));
+        format!(
+            "{{\"s\":\"ok\",\"d\":{{\"order_fills\":[{}],\"completed\":true}}}}",
+            rows.join(",")
+        )
+    };
+    let fills = || scripted::fills(Some(START), Some(START + 1), 1);
+    let mut before =
+        Reader::from(pages(fills(), None, move |_: &Query| page(["1", "2", "3"])).expect("pages"));
+    before.next_row().await.expect("a page").expect("a row");
+    before.next_row().await.expect("a page").expect("a row");
+    let checkpoint = before.checkpoint();
+    let resumed = async |body: String| {
+        rest(pages(fills(), Some(&checkpoint), move |_: &Query| body.clone()).expect("pages")).await
+    };
+    let spelled = page(["1", "2", "3"]).replace("\"2\"", "\"\\u0032\"");
+    assert_eq!(resumed(spelled).await.expect("rows"), [3]);
+    assert_eq!(resumed(page(["2", "3", "4"])).await.expect("rows"), [3, 4]);
+    let error = resumed(page(["1", "3", "4"])).await.expect_err("the fill is gone");
+    assert!(error.to_string().contains("is not among"), "{error}");
 }
 
 #[tokio::test]
