@@ -70,6 +70,7 @@ mod _core {
         rows::page_rows::Rows,
         rows::schema_field::SchemaField,
         rows::shape::Shape,
+        rows::typed_dicts::typed_dicts,
         testing::description::openapi_json,
         testing::response_bodies::{pages_of_bodies, response_parser},
     };

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar, get_args, overload
 
 from ._calls import explained
-from ._core import ArrowStream, Rows, SchemaField, Shape, _to_frame
+from ._core import ArrowStream, Rows, SchemaField, Shape, _to_frame, _typed_dicts
 from ._support.third_party import ArrowTable, CapsuleType, pandas, polars
 from .errors import BoardlotError
 
@@ -122,7 +122,7 @@ class Records(list[R]):
         not of its kind.
         """
         rows: Any = self
-        return self._rows().typed_dicts() if typed else list(rows)
+        return _typed_dicts(rows, self._shape) if typed else list(rows)
 
     def to_pandas(
         self, *, decimals: Decimals = "float64", invalid: Invalid = "raise"

@@ -14,3 +14,4 @@ pub mod row_spec;
 pub mod rows_of_dicts;
 pub mod schema_field;
 pub mod shape;
+pub mod typed_dicts;

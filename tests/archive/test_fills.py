@@ -49,8 +49,7 @@ def test_an_update_with_nothing_new_reads_the_overlap_only(archive, book, client
 
 def test_an_interrupted_update_continues_after_the_last_stored_page(archive, book, client, service):
     expected = book.put_fills(230)
-    # The third request asks whether there are many more; without a response, the fourth goes on.
-    book.failures[fills_path()] = [None, None, unavailable(), unavailable()]
+    book.failures[fills_path()] = [None, None, unavailable()]
     report = archive.update(client, fills=[HK], on_error="collect")
     assert isinstance(report.errors[("fills", HK)], bl.ServiceError)
     # A reader sees complete updates only.
@@ -67,7 +66,7 @@ def test_an_interrupted_update_continues_after_the_last_stored_page(archive, boo
 
 def test_a_forgotten_cursor_starts_the_range_again(archive, book, client):
     expected = book.put_fills(130)
-    book.failures[fills_path()] = [None, unavailable(), unavailable()]
+    book.failures[fills_path()] = [None, unavailable()]
     archive.update(client, fills=[HK], on_error="collect")
     book.failures[fills_path()] = [response({"s": "error", "errcode": -3, "errmsg": "page_flag"})]
     assert not archive.update(client, fills=[HK]).errors

@@ -48,7 +48,11 @@ def test_make_says_which_rust_is_needed(version, tmp_path):
     rustc.chmod(0o700)
     search = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     made = subprocess.run(
-        ["make", "rust"], cwd=ROOT, env=os.environ | {"PATH": search}, capture_output=True, text=True
+        ["make", "rust"],
+        cwd=ROOT,
+        env=os.environ | {"PATH": search},
+        capture_output=True,
+        text=True,
     )
     assert made.returncode != 0
     assert "Rust 1.89 or newer is needed: install it with rustup" in made.stderr
