@@ -191,12 +191,12 @@ def test_a_range_that_ends_in_the_future_is_read_by_one_cursor():
             assert (len(server.received) > 40) == is_past
 
 
-def test_each_failure_is_told_or_counted_as_a_retry(caplog):
-    answered = []
+def test_each_failure_is_raised_or_counted_as_a_retry(caplog):
+    responded = []
 
     def service(received):
-        answered.append(received)
-        if len(answered) == 2:
+        responded.append(received)
+        if len(responded) == 2:
             return response({}, status=503)
         return fills_service(received)
 

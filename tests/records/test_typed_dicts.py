@@ -1,4 +1,4 @@
-"""`Records.to_dicts(typed=True)`: made of the dicts, and equal to what the way through JSON makes."""
+"""`Records.to_dicts(typed=True)`: made of the dicts, and equal to what is made of them as JSON."""
 
 import random
 from datetime import date, datetime, timezone
