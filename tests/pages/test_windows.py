@@ -147,6 +147,36 @@ def test_concurrency_bounds_the_requests_at_a_time(method, concurrency, windows)
     assert most <= concurrency
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_key_that_fails_in_a_window_is_resumed_from_there_and_gives_no_row_twice(whole):
+    """Its windows after that one are not received, whatever came of them."""
+    fails = threading.Event()
+    fails.set()
+
+    def service(received):
+        query = dict(parse_qsl(received.query))
+        is_middle = START < int(query["start"]) and int(query["end"]) < END
+        if fails.is_set() and "/2/" in received.path and is_middle and "page_flag" in query:
+            return response({"s": "error", "errcode": -1200, "errmsg": "no"})
+        return fills_service(received)
+
+    arguments = {"windows": 3, "on_error": "collect", "trd_market": "HK", **RANGE}
+    with StandInService(service) as server, client_of(server) as client:
+        pager = client.pages_many("fills_history", ["1", "2", "3"], **arguments)
+        rows = pager.all() if whole else list(pager)
+        ids = {key: [row["deal_id"] for row in rows if row["acc_id"] == key] for key in "123"}
+        assert ids["1"] == ids["3"] == IDS
+        assert 0 < len(ids["2"]) < len(IDS) and ids["2"] == IDS[: len(ids["2"])]
+        assert list(pager.errors) == ["2"]
+        fails.clear()
+        rest = client.pages_many(
+            "fills_history", ["1", "2", "3"], resume=pager.checkpoint(), **arguments
+        )
+        left = list(rest)
+        assert {row["acc_id"] for row in left} == {"2"}
+        assert ids["2"] + [row["deal_id"] for row in left] == IDS
+
+
 def test_a_checkpoint_of_windows_is_resumed_by_one_cursor_and_the_other_way_round():
     def pager(windows, **options):
         return client.fills_history("281756", "HK", **RANGE, windows=windows, **options)
