@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from boardlot.cli.output.fields import CONDITION
+from boardlot.cli.output.conditions import CONDITION
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("docs/*.md"), ROOT / "README.md", ROOT / "python/boardlot/SKILL.md"]

@@ -10,7 +10,8 @@ import pytest
 from boardlot._support.cell_format import escaped
 
 from ..support.command_line import COMMAND, TEXT_FORMATS, in_a_terminal
-from ..support.paged_service import PagedList, cursor_of
+from ..support.paged_service import PagedList
+from ..support.pages_of_fills import fills, serve
 from ..support.service import StandInService, response
 
 CALL = ["fills", "1", "HK"]
@@ -26,23 +27,6 @@ def record(number):
 
 
 ALL_NUMBERS = ",".join(map(record, NUMBERS))
-
-
-def fills(*pages):
-    """Responses of the fills endpoint; each page is the JSON text of its records."""
-
-    def respond(received):
-        place = int(cursor_of(received) or 0)
-        last = place == len(pages) - 1
-        rest = json.dumps({"page_flag": "" if last else str(place + 1), "completed": last})
-        return response(f'{{"s":"ok","d":{{"order_fills":[{pages[place]}],{rest[1:]}}}')
-
-    return respond
-
-
-def serve(script):
-    """Its time bounds a range that the caller left open."""
-    return StandInService(script, clock=0.0)
 
 
 @pytest.fixture

@@ -1,18 +1,23 @@
-"""The types of options: numbers; and what a shell may complete, for which nothing is sent."""
+"""The types of options: numbers, time zones; and what a shell may complete, without a request."""
 
 from __future__ import annotations
 
 import math
+from datetime import timezone, tzinfo
 from typing import Any
 
 import click
 
 from boardlot import _core
 from boardlot._endpoints import ENDPOINTS, MARKETS
+from boardlot._support.nearest import did_you_mean
 from boardlot.errors import BoardlotError
 
 # The range of the core's integers.
 LEAST, MOST = -(2**63), 2**63 - 1
+
+# Windows has no database of time zones.
+NO_ZONES = "; there are no time zones here: pip install tzdata"
 
 
 class Number(click.FloatRange):
@@ -53,6 +58,31 @@ class Windows(Whole):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value if value == "auto" else super().convert(value, param, ctx)
+
+
+# Of click 8.1, the class has no type of its values.
+class Zone(click.ParamType):  # type: ignore[type-arg]
+    """A time zone of the IANA database."""
+
+    name = "zone"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tzinfo:
+        from zoneinfo import ZoneInfo, available_timezones
+
+        if value == "UTC":
+            # Known without a database, too.
+            return timezone.utc
+        try:
+            return ZoneInfo(value)
+        # A folder of the database, a path, or a name that is not there.
+        except (OSError, ValueError, LookupError):
+            pass
+        known = available_timezones()
+        advice = did_you_mean(value, sorted(known)) if known else NO_ZONES
+        message = f"{value!r} is not a time zone; expected one such as Asia/Hong_Kong{advice}"
+        return self.fail(message, param, ctx)
 
 
 COLUMNS = {endpoint.command: endpoint.columns for endpoint in ENDPOINTS}

@@ -10,6 +10,7 @@ from boardlot.cli.files import UserPath
 from boardlot.cli.numbers import (
     Number,
     Whole,
+    Zone,
     complete_columns,
     complete_condition,
     complete_profiles,
@@ -132,6 +133,12 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             help="Sort by these fields, descending with a minus; needs all rows.",
         ),
         option("--limit", metavar="N", type=Whole(1), help="Write at most N rows."),
+        option(
+            "--tz",
+            metavar="ZONE",
+            type=Zone(),
+            help="Time zone of days in --where; default: UTC.",
+        ),
         option("-q", "--quiet", is_flag=True, help="Write nothing but errors to stderr."),
         option("-v", "--verbose", is_flag=True, help="Write requests to stderr, without secrets."),
         option(

@@ -8,6 +8,7 @@ import shlex
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timezone, tzinfo
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
@@ -71,7 +72,16 @@ FORMATS = {
 RESUMABLE_FORMATS = sorted(name for name, row in FORMATS.items() if row.resumable)
 STDOUT = Path("-")
 # The options about data, each named like its setting.
-OUTPUT_OPTIONS = ["--format", "--out", "--force", "--columns", "--where", "--sort", "--limit"]
+OUTPUT_OPTIONS = [
+    "--format",
+    "--out",
+    "--force",
+    "--columns",
+    "--where",
+    "--sort",
+    "--limit",
+    "--tz",
+]
 
 
 class Login(NamedTuple):
@@ -127,6 +137,7 @@ class Settings:
     where: tuple[str, ...] = ()
     sort: str | None = None
     limit: int | None = None
+    tz: tzinfo | None = None
     quiet: bool = False
     verbose: bool = False
     log_format: str = "text"
@@ -161,6 +172,11 @@ class Settings:
     def chooses_rows(self) -> bool:
         """True if only some rows are written, or in another order."""
         return bool(self.where or self.sort or self.limit)
+
+    @property
+    def zone(self) -> tzinfo:
+        """The time zone of days in `--where`."""
+        return self.tz or timezone.utc
 
     @property
     def has_credentials(self) -> bool:

@@ -17,7 +17,8 @@ from boardlot._support.cell_format import counted, escaped
 from boardlot._support.crash_safe import replacing
 from boardlot._support.progress import Bar
 from boardlot.cli.files import check_writable, same_file
-from boardlot.cli.output.fields import Fields, Page, check_choice, chosen_pages
+from boardlot.cli.output.chosen_rows import check_choice, chosen_pages
+from boardlot.cli.output.fields import Fields, Page
 from boardlot.cli.output.formats import Writer
 from boardlot.cli.output.plain_rows import PlainRows
 from boardlot.cli.output.terminal import note
