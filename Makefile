@@ -307,7 +307,7 @@ bounds: wheel $(BIN)/.built ## That wheel with the oldest packages that each ext
 # Versions and hashes of all Python tools, from pyproject.toml; no tool is updated by itself.
 LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-package boardlot --no-emit-package pip
-EXTRAS := arrow calendar cli dask interactive mcp notebook otel pandas polars postgres progress
+EXTRAS := arrow calendar cli dask interactive mcp notebook otel pandas polars postgres progress xlsx
 
 lock: $(BIN)/.tools ## Updates requirements/*.txt.
 	$(LOCK) --upgrade --python-version 3.10 $(EXTRAS:%=--extra %) --group tools -o requirements/dev.txt

@@ -17,6 +17,8 @@ from ..support.threads import wait_until
 
 FILLS = ["fills", ACCOUNT, "HK"]
 DAYS = ["trading-days", "HK", "2026-01-02", "2026-01-05"]
+# What formats need beside the command line itself.
+PACKAGES = {"parquet": "pyarrow", "xlsx": "xlsxwriter"}
 ALL = 2000
 PAGES = ALL // 50
 
@@ -61,11 +63,12 @@ def test_rows_are_written_as_they_come_until_the_reader_goes_away(format_, servi
         ([*FILLS, "--format", "json"], False),
         ([*FILLS, "--format", "jsonl"], True),
         ([*FILLS, "--format", "parquet"], True),
+        ([*FILLS, "--format", "xlsx"], True),
     ],
 )
 def test_a_full_disk_ends_with_3_and_one_line(command, to_file, service):
-    if "parquet" in command:
-        pytest.importorskip("pyarrow")
+    if command[-1] in PACKAGES:
+        pytest.importorskip(PACKAGES[command[-1]])
     with Path("/dev/full").open("wb") as full:
         out = ["--out", "/dev/full"] if to_file else []
         done = service.run(*command, *out, stdout=subprocess.PIPE if to_file else full)
@@ -96,8 +99,8 @@ def test_a_closed_stream_does_not_crash(redirected, status, err, service, tmp_pa
 def test_a_file_that_cannot_be_written_whole_is_not_put_in_its_place(
     format_, before, service, tmp_path
 ):
-    if format_ == "parquet":
-        pytest.importorskip("pyarrow")
+    if format_ in PACKAGES:
+        pytest.importorskip(PACKAGES[format_])
     out = tmp_path / "fills"
     for content in before.values():
         out.write_bytes(content)

@@ -231,6 +231,13 @@ def mcp(client):
     expect(response["result"]["serverInfo"]["name"] == "boardlot", f"it greeted with {response}")
 
 
+def xlsx(client):
+    from xlsxwriter import Workbook
+
+    with Workbook(io.BytesIO(), {"constant_memory": True}) as book:
+        book.add_worksheet()
+
+
 def interactive(client):
     from boardlot.plots import interactive
 
@@ -270,6 +277,7 @@ EXTRAS = {
     "postgres": (postgres,),
     "otel": (otel,),
     "mcp": (mcp, cli),
+    "xlsx": (xlsx,),
     "interactive": (interactive, pandas, arrow),
 }
 EXTRAS["all"] = tuple(dict.fromkeys(use for uses in EXTRAS.values() for use in uses))

@@ -19,7 +19,7 @@ from boardlot.cli.settings import FORMATS
 from .keys import uploaded_key
 
 # The formats that can be written to a terminal or a pipe.
-TEXT_FORMATS = [name for name in FORMATS if name != "parquet"]
+TEXT_FORMATS = [name for name, row in FORMATS.items() if not row.is_binary]
 COMMAND = [sys.executable, "-m", "boardlot"]
 ACCOUNT = "281756"
 

@@ -55,4 +55,4 @@ UNTIL_THEN = (
 )
 
 # Files and data.
-PARQUET_VALUE = "Use --format csv or jsonl: they write every value as the service sent it."
+TYPED_VALUE = "Use --format csv or jsonl: they write every value as the service sent it."

@@ -137,7 +137,7 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             "--tz",
             metavar="ZONE",
             type=Zone(),
-            help="Time zone of days in --where; default: UTC.",
+            help="Time zone of days in --where, and of times in a spreadsheet; default: UTC.",
         ),
         option("-q", "--quiet", is_flag=True, help="Write nothing but errors to stderr."),
         option("-v", "--verbose", is_flag=True, help="Write requests to stderr, without secrets."),

@@ -42,6 +42,8 @@ class Format(NamedTuple):
     writer: str
     # True if an interrupted file can be resumed.
     resumable: bool = False
+    # True if it cannot be written to stdout.
+    is_binary: bool = False
 
     def open(self, *arguments: Any, **named: Any) -> Any:
         """A writer, which is a `Writer`."""
@@ -67,6 +69,14 @@ FORMATS = {
         "typed columns: UTC timestamps, dates, floats (`pip install 'boardlot[arrow]'`)",
         ".parquet",
         "parquet:Parquet",
+        is_binary=True,
+    ),
+    "xlsx": Format(
+        "a spreadsheet: ids as text, numbers, dates and times as such "
+        "(`pip install 'boardlot[xlsx]'`)",
+        ".xlsx",
+        "xlsx:Xlsx",
+        is_binary=True,
     ),
 }
 RESUMABLE_FORMATS = sorted(name for name, row in FORMATS.items() if row.resumable)
@@ -175,7 +185,7 @@ class Settings:
 
     @property
     def zone(self) -> tzinfo:
-        """The time zone of days in `--where`."""
+        """The time zone of days in `--where`, and of the times of a spreadsheet."""
         return self.tz or timezone.utc
 
     @property

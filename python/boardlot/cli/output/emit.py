@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -39,22 +39,26 @@ def emit(
         rows: Rows, or a pager, whose pages are written as they come.
         key_columns: The fields that a terminal shows if it is too narrow for all.
 
-    `json`, `jsonl` and `csv` contain the service's own values, `parquet` typed columns. A file
-    appears under its name only when it is complete.
+    `json`, `jsonl` and `csv` contain the service's own values, `parquet` and `xlsx` typed ones. A
+    file appears under its name only when it is complete.
     """
     check_out(settings)
     if isinstance(rows, list):
         rows = PlainRows(rows)
     with _destination(settings) as file:
-        table = {"key_columns": key_columns, "stdout": settings.out is None}
-        more = table if settings.data_format == "table" else {}
-        writer: Writer = FORMATS[settings.data_format].open(file, Fields(settings.columns), **more)
-        with progress_bar(settings, rows) as progress:
-            for page in chosen_pages(settings, rows):
-                writer.write(page)
-                file.flush()
-                progress.add(len(page))
-        writer.end()
+        options: dict[str, dict[str, Any]] = {
+            "table": {"key_columns": key_columns, "stdout": settings.out is None},
+            "xlsx": {"zone": settings.zone},
+        }
+        form = settings.data_format
+        writer: Writer = FORMATS[form].open(file, Fields(settings.columns), **options.get(form, {}))
+        with closing(writer):
+            with progress_bar(settings, rows) as progress:
+                for page in chosen_pages(settings, rows):
+                    writer.write(page)
+                    file.flush()
+                    progress.add(len(page))
+            writer.end()
         file.flush()
     show_range(rows)
     if settings.out is not None:
@@ -102,8 +106,9 @@ def check_out(settings: Settings) -> None:
     """Reject an impossible format, columns or destination before a request is sent."""
     Fields(settings.columns)
     check_choice(settings)
-    if settings.data_format == "parquet" and settings.out is None:
-        raise click.UsageError("--format parquet writes binary data: add --out FILE")
+    form = settings.data_format
+    if FORMATS[form].is_binary and settings.out is None:
+        raise click.UsageError(f"--format {form} writes binary data: add --out FILE")
     check_destination(settings)
 
 

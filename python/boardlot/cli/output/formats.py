@@ -29,6 +29,9 @@ class Writer:
     def end(self) -> None:
         """Write what follows the last row; nothing may be written after it."""
 
+    def close(self) -> None:
+        """Release what it holds, whether all was written or not."""
+
 
 class Table(Writer):
     """A text table whose layout comes from the first page, so that it can start before the last.

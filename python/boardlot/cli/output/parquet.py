@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 from boardlot._support import hints
 from boardlot._support.extras import needs
 from boardlot.cli.output.fields import Fields, Page
+from boardlot.cli.output.formats import Writer
 from boardlot.cli.output.plain_rows import PlainRows
 from boardlot.errors import ProtocolError
 from boardlot.frames import file_columns
@@ -15,7 +16,7 @@ from boardlot.frames import file_columns
 GROUP = 20_000
 
 
-class Parquet:
+class Parquet(Writer):
     """Typed, compressed columns, in row groups of a fixed size.
 
     Declared fields have their declared types, others are text. The columns are those of the first
@@ -27,7 +28,7 @@ class Parquet:
             import pyarrow
             from pyarrow import parquet
         self._pyarrow, self._parquet = pyarrow, parquet
-        self._file, self._fields = file, fields
+        super().__init__(file, fields)
         self._writer: Any = None
         self._tables: list[Any] = []
 
@@ -53,7 +54,7 @@ class Parquet:
         except ProtocolError as error:
             # The error's own hint is about arguments that the command line does not have.
             raise ProtocolError(
-                str(error), hint=hints.PARQUET_VALUE, checkpoint=error.checkpoint
+                str(error), hint=hints.TYPED_VALUE, checkpoint=error.checkpoint
             ) from error
 
     def _write_group(self) -> None:
