@@ -1,8 +1,11 @@
-"""The calls that errors suggest in place of wrong ones, for all public functions."""
+"""All public functions: an error of a wrong call says what to write, and no error shows what was
+passed."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from types import FunctionType
 from typing import Any, TypeVar, cast
@@ -10,7 +13,12 @@ from typing import Any, TypeVar, cast
 Thing = TypeVar("Thing", bound="Callable[..., Any]")
 
 # `inspect` would take longer to import than boardlot.
-CO_COROUTINE = 0x80
+CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR = 0x20, 0x80, 0x200
+# Code whose frame may be suspended when its exception is raised again. Emptying such a frame closes
+# the generator; CPython refuses to do so since 3.13.
+SPARED = 0 if sys.version_info >= (3, 13) else CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+# Those that are called with values, of the methods whose names begin with an underscore.
+SPECIAL = frozenset({"__init__", "__setattr__"})
 
 
 def named(public: str) -> Callable[[Thing], Thing]:
@@ -25,18 +33,49 @@ def named(public: str) -> Callable[[Thing], Thing]:
     return rename
 
 
+def empty_frames(error: BaseException) -> None:
+    """Empties the frames of boardlot's through which an error has come to the function that calls
+    this: crash reporters show the variables of frames, and an argument may be a secret.
+    """
+    called = error.__traceback__ and error.__traceback__.tb_next
+    # Of coroutines, only the one that the caller has just awaited is known to have ended.
+    ended = called and called.tb_frame
+    waiting: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        waiting += (one.__cause__, one.__context__)
+        step = one.__traceback__
+        while step is not None:
+            frame = step.tb_frame
+            has_ended = frame is ended or not frame.f_code.co_flags & SPARED
+            if has_ended and f"{frame.f_globals.get('__name__')}.".startswith("boardlot."):
+                with suppress(RuntimeError):  # It is running, or suspended.
+                    frame.clear()
+            step = step.tb_next
+
+
 def explained(thing: Thing) -> Thing:
-    """The function or class, with errors for wrong calls that say what to write."""
+    """The function, or the class with its public methods: an error of a wrong call says what to
+    write, and no error leaves with a frame of boardlot's that has what was passed."""
     if isinstance(thing, type):
         for name, member in list(vars(thing).items()):
-            is_public = name == "__init__" or not name.startswith("_")
+            is_public = name in SPECIAL or not name.startswith("_")
             if is_public and isinstance(member, FunctionType):
-                setattr(thing, name, _explained(member, is_method=True))
+                setattr(thing, name, _explained(member))
+            elif is_public and isinstance(member, classmethod):
+                function = cast(FunctionType, member.__func__)
+                setattr(thing, name, classmethod(_explained(function)))
         return cast(Thing, thing)
-    return cast(Thing, _explained(cast(FunctionType, thing), is_method=False))
+    return cast(Thing, _explained(cast(FunctionType, thing)))
 
 
-def _explained(function: FunctionType, is_method: bool) -> Callable[..., Any]:
+def _explained(function: FunctionType) -> Callable[..., Any]:
+    is_method = function.__code__.co_varnames[:1] in (("self",), ("cls",))
+
     def better(error: TypeError, args: tuple[Any, ...], kwargs: Any) -> TypeError | None:
         if error.__traceback__ is None or error.__traceback__.tb_next is not None:
             return None  # The call began.
@@ -50,10 +89,14 @@ def _explained(function: FunctionType, is_method: bool) -> Callable[..., Any]:
             return function(*args, **kwargs)
         except TypeError as error:
             if (said := better(error, args, kwargs)) is None:
+                empty_frames(error)
                 raise
             raise said from None
+        except BaseException as error:
+            empty_frames(error)
+            raise
         finally:
-            # Crash reporters show the variables of frames, and an argument may have a password.
+            # This frame is running, so nothing can empty it.
             del args, kwargs
 
     if not function.__code__.co_flags & CO_COROUTINE:
@@ -66,6 +109,10 @@ def _explained(function: FunctionType, is_method: bool) -> Callable[..., Any]:
             coroutine = call(*args, **kwargs)
         finally:
             del args, kwargs
-        return await coroutine
+        try:
+            return await coroutine
+        except BaseException as error:
+            empty_frames(error)
+            raise
 
     return awaited

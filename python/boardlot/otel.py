@@ -86,6 +86,7 @@ def uninstrument(client: Client | AsyncClient) -> None:
     checked(client)._instrument(None, None)
 
 
+@explained
 class Instrumentor:
     """Traces and measures every client that is created while it is active.
 
@@ -124,6 +125,7 @@ class Instrumentor:
                 continue
             self._replaced[kind] = original = kind.__init__
 
+            @explained
             @functools.wraps(original)
             def instrumented(
                 client: Any, *args: Any, _original: Any = original, **named: Any

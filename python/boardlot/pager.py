@@ -296,7 +296,8 @@ def _is_end(limits: tuple[int | None, int | None] | None, result: Any, page: Pag
     return 0 not in limits and not len(result) and (page is None or page.is_last)
 
 
-# Not `explained`: a signal may be handled where a wrapper takes the result of what it wraps.
+# What delivers rows is not `explained`: a signal may be handled where a wrapper takes the result of
+# what it wraps.
 @final
 class Pager(View[T_co]):
     """An iterator over the rows of a paged list. It has one page in memory, and fetches at most
@@ -334,6 +335,7 @@ class Pager(View[T_co]):
         self._view = view or shared.pages.view()
         super().__init__(shared, self._view.rows)
 
+    @explained
     def select(self, *names: str, undeclared: bool = False) -> Pager[dict[str, Any]]:
         """The same iteration restricted to these fields, in this order: rows, pages, `all` and
         frames contain nothing else. It shares the position with this pager.
@@ -344,6 +346,7 @@ class Pager(View[T_co]):
         """
         return Pager(self._shared, self._view.select(names, undeclared))
 
+    @explained
     def as_type(self, cls: type[T]) -> View[T]:
         """An iterator over the rows as instances of `cls`, each field converted to its
         annotation; see `Records.as_type`, also for the errors. It shares the position with this
@@ -355,6 +358,7 @@ class Pager(View[T_co]):
         """An iterator over the pages, each as `Records`."""
         return View(self._shared, _records(self._view), is_of_pages=True, with_empty_pages=True)
 
+    @explained
     def record_batches(
         self, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
     ) -> View[RecordBatch]:
@@ -632,6 +636,7 @@ class AsyncPager(AsyncView[T_co]):
         frame: ArrowTable = await self._collect(collect, "to_arrow", decimals, invalid, progress)
         return frame
 
+    @explained
     async def _collect(
         self,
         collect: Callable[..., Any],

@@ -140,6 +140,18 @@ WAYS = {
     "app, positional": asynchronously(lambda: fetched(user=None)),
     "client, header": refused(headers={"X-Secret": f"{CANARY}\n"}),
     "client, headers": refused(headers=[CANARY]),
+    "app, secret of a client": lambda s: bl.OAuthApp(URL, "id", redirect_uri="x",
+                                                     client_secret=CANARY, store=bl.MemoryStore()),
+    "app, proxy": lambda s: bl.OAuthApp("https://api.invalid", "id", redirect_uri=CALLBACK,
+                                        store=bl.MemoryStore(), proxy=f"http://u:{CANARY}@p:x"),
+    "login, proxy": lambda s: bl.login("https://api.invalid", proxy=f"http://u:{CANARY}@proxy:x"),
+    "login, address": lambda s: bl.login(f"https://user:{CANARY}@api.example.com"),
+    "login begun, secret": lambda s: bl.begin_login(URL, store=5, client_secret=CANARY),
+    "login begun, proxy": lambda s: bl.begin_login("https://api.invalid", store=bl.MemoryStore(),
+                                                   proxy=f"http://u:{CANARY}@127.0.0.1:1"),
+    "registration, proxy": lambda s: bl.register_client(
+        "https://api.invalid", redirect_uris=[CALLBACK], proxy=f"http://u:{CANARY}@127.0.0.1:1"
+    ),
     "client, proxy": lambda s: bl.Client(
         "https://api.invalid", proxy=f"http://user:{CANARY}@proxy:x"
     ),
@@ -160,6 +172,105 @@ WAYS = {
         "x", {"base_url": URL, "kind": "none", "proxy": f"http://u:{CANARY}@proxy:1"}
     ),
 }  # fmt: skip
+
+
+class Subclass(bl.Client):
+    def __init__(self, base_url):
+        super().__init__(base_url, proxy=f"http://user:{CANARY}@proxy:x")
+
+
+class AsyncSubclass(bl.AsyncClient):
+    def __init__(self, base_url):
+        super().__init__(base_url, headers={"X-Secret": f"{CANARY}\n"})
+
+
+CUSTOM = bl.Endpoint("custom", "POST", "/custom", arguments={"secret": "text"})
+# Calls that get no response, or are refused.
+CALLS = {
+    "header": lambda c: c.request("GET", "/x", headers={"X-Secret": CANARY}),
+    "header, refused": lambda c: c.request("GET", "/x", headers={"X-Secret": f"{CANARY}\n"}),
+    "body": lambda c: c.request("POST", "/x", body={"password": CANARY}),
+    "body, bytes": lambda c: c.request("POST", "/x", body=CANARY.encode()),
+    "body, refused": lambda c: c.request("POST", "/x", body={"password": {CANARY}}),
+    "query": lambda c: c.request("GET", "/x", query={"password": CANARY}),
+    "query, refused": lambda c: c.request("GET", "/x", query=[CANARY]),
+    "keyword": lambda c: c.request("GET", "/x", cookies=CANARY),
+    "endpoint": lambda c: c.call(CUSTOM, secret=CANARY),
+    "endpoint, refused": lambda c: c.call(CUSTOM, secret=[CANARY]),
+    "many keys": lambda c: c.fetch_many("fills_history", ["1"], trd_market="HK", secret=[CANARY]),
+    "markets": lambda c: c.ipo_calendar(["hk"], on_error=[CANARY]),
+}
+
+
+@pytest.mark.parametrize("kind", [bl.Client, bl.AsyncClient])
+@pytest.mark.parametrize("call", CALLS)
+def test_security_14_a_secret_in_a_request(call, kind):
+    client = kind(URL, max_retries=0)
+
+    async def awaited():
+        await CALLS[call](client)
+
+    run = (lambda: CALLS[call](client)) if kind is bl.Client else asynchronously(awaited)
+    assert leaks(run) == []
+
+
+@pytest.mark.parametrize("kind", [Subclass, AsyncSubclass])
+def test_security_14_a_secret_that_a_subclass_passes_on(kind):
+    assert leaks(lambda: kind("https://api.invalid")) == []
+
+
+@pytest.mark.parametrize("kind", [bl.Client, bl.AsyncClient])
+def test_security_14_a_secret_below_the_instrumentor(kind):
+    from boardlot.otel import Instrumentor
+
+    Instrumentor().instrument()
+    try:
+        for wrong in ({"headers": {"X-Secret": f"{CANARY}\n"}}, {"secret": CANARY}):
+            assert leaks(lambda wrong=wrong: kind(URL, **wrong)) == []
+    finally:
+        Instrumentor().uninstrument()
+
+
+def test_security_14_the_frames_of_the_caller_are_theirs():
+    def keys():
+        kept = CANARY
+        raise OSError(kept)
+
+    class Keys:
+        def __iter__(self):
+            return keys()
+
+    with pytest.raises(OSError, match=CANARY) as raised:
+        bl.Client(URL).fetch_many("dividends", Keys())
+    assert raised.traceback[-1].frame.f_locals == {"kept": CANARY}
+
+
+SUSPENDED = """
+def generator(error):
+    try:
+        raise error
+    except OSError:
+        pass
+    yield 1
+    yield 2
+"""
+
+
+def test_security_14_a_generator_whose_error_is_raised_again_goes_on():
+    own = {"__name__": "boardlot.invented"}
+    exec(SUSPENDED, own)
+    error = OSError()
+    generator = own["generator"](error)
+    assert next(generator) == 1
+
+    class Keys:
+        def __iter__(self):
+            raise error
+
+    with pytest.raises(OSError) as raised:
+        bl.Client(URL).fetch_many("dividends", Keys())
+    assert raised.value is error
+    assert next(generator) == 2
 
 
 @pytest.mark.parametrize("way", WAYS)

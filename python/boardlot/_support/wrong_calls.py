@@ -16,7 +16,8 @@ from boardlot._support.nearest import did_you_mean
 
 def better_error(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TypeError | None:
     """The error of a call that did not begin; none if the arguments are all known."""
-    parameters = [it for it in signature(function).parameters.values() if it.name != "self"]
+    every = signature(function).parameters.values()
+    parameters = [it for it in every if it.name not in ("self", "cls")]
 
     for parameter, value in zip(parameters, args, strict=False):
         # Which value decides what else is taken.

@@ -17,6 +17,7 @@ from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from boardlot import AsyncClient, _core
+from boardlot._calls import explained
 
 if TYPE_CHECKING:
     import asyncio
@@ -82,6 +83,7 @@ def in_thread(work: Callable[[], T], name: str) -> Coroutine[Any, Any, T]:
     return coroutine
 
 
+@explained
 async def _in_thread(work: Callable[[], T]) -> T:
     """The result of work on a thread, with the caller's context.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, cast
 
 from boardlot import AsyncClient, Client
+from boardlot._calls import explained
 from boardlot._support.nearest import did_you_mean
 from boardlot.calendar.events import DATES, Market, events, in_order
 from boardlot.calendar.table import IpoCalendar
@@ -15,6 +16,7 @@ from boardlot.errors import BoardlotError, ConfigError
 __all__ = ["IpoCalendar", "ipo_calendar", "ipo_calendar_async"]
 
 
+@explained
 def ipo_calendar(
     client: Client,
     markets: Iterable[Market] = ("hk", "us", "cn", "sg", "my"),
@@ -57,6 +59,7 @@ def ipo_calendar(
     return _combined(lists, on_error)
 
 
+@explained
 async def ipo_calendar_async(
     client: AsyncClient,
     markets: Iterable[Market] = ("hk", "us", "cn", "sg", "my"),

@@ -14,10 +14,12 @@ from dask.tokenize import tokenize
 from pyarrow import parquet
 
 from boardlot import _core
+from boardlot._calls import explained
 from boardlot._support.crash_safe import replacing
 from boardlot.errors import ConfigError
 
 
+@explained
 def write_missing(frame: dd.DataFrame, folder: str | os.PathLike[str]) -> list[Path]:
     """Write each partition that is not in the folder yet to its own Parquet file.
 

@@ -18,6 +18,7 @@ from os import PathLike
 from typing import Any
 
 from boardlot import ApiKey, BearerToken, OAuth, RateLimit, _core
+from boardlot._calls import explained
 from boardlot._support import hints
 from boardlot._support.hidden import Hidden
 from boardlot.doctor import identity
@@ -30,6 +31,7 @@ __all__ = ["Finding", "clock_offset", "examine"]
 Auth = ApiKey | BearerToken | OAuth
 
 
+@explained
 def examine(
     base_url: str | None = None,
     *,

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from boardlot import Client, _core
+from boardlot._calls import explained
 from boardlot._support import hints
 from boardlot.doctor.findings import Failed, Finding, Skipped, failing, run_step
 from boardlot.errors import BoardlotError, RequestTimeout, TransportError
@@ -158,6 +159,7 @@ class Network:
         )
 
 
+@explained
 def clock_offset(client: Client) -> float:
     """Seconds that the service's clock is ahead of this machine's.
 
