@@ -135,8 +135,8 @@ def test_several_securities_get_a_line_and_a_label_each():
     rows = [paid(amount=amount, symbol=code, currency="HKD") for code, amount in amounts.items()]
     axes = drawn(plots.dividends, rows)
     assert (len(axes.lines), axes.get_yscale()) == (3, "log")
-    assert axes.get_ylabel() == "Cash dividend per share (HKD)"
-    assert set(texts(axes)) == {f"HK.{n} (HKD)" for n in (1, 2, 9)}
+    assert axes.get_ylabel() == "Cash dividend per share (reporting currency of each)"
+    assert set(texts(axes)) == {f"HK.{n}" for n in (1, 2, 9)}
 
 
 MIXED = [
@@ -153,9 +153,9 @@ def test_each_currency_has_a_panel_of_its_own(free):
     assert plots.dividends(MIXED, ax) is ax is page.axes[0]
     shown = [(axes.get_ylabel(), texts(axes), *axes.lines[0].get_ydata()) for axes in page.axes]
     assert shown == [
-        ("HKD per share", ["HK.1 (HKD)"], 40, 40),
-        ("USD per share", ["US.1 (USD)"], 0.2, 0.2),
-        ("Currency unknown", ["SG.1 (currency unknown)"], 3, 3),
+        ("Reporting currency\n(paid in HKD)", ["HK.1"], 40, 40),
+        ("Reporting currency\n(paid in USD)", ["US.1"], 0.2, 0.2),
+        ("Reporting currency", ["SG.1"], 3, 3),
     ]
     assert ax.get_title() == "6 cash dividends of 3 securities"
     extents = [axes.get_window_extent() for axes in page.axes]

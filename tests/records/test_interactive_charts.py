@@ -80,7 +80,7 @@ def test_dividends_are_summed_by_year_and_currency():
         paid("2025-06-30", "20", symbol="SH.1", currency=""),
     ]
     spec, values = of(interactive.dividends(rows))
-    found = {(row["symbol"], row["currency"]): row["amount"] for row in values}
+    found = {(row["symbol"], row["paid in"]): row["amount"] for row in values}
     assert found == {("HK.1", "HKD"): 0.75, ("US.A", "USD"): 20.0, ("SH.1", "unknown"): 20.0}
     assert spec["title"] == "4 cash dividends of 3 securities"
 

@@ -127,7 +127,7 @@ def test_the_largest_are_drawn_and_the_title_has_the_number_of_the_others(
         )
         assert f"{20 * rest:,} of {rest} codes with less turnover" in title
     else:
-        assert f"of {drawn_here} securities; not drawn: {rest} securities with smaller" in title
+        assert f"of {drawn_here} securities; not drawn: {rest} further securities" in title
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -150,3 +150,23 @@ def test_what_is_drawn_interactively_is_the_same():
     assert len({row["code"] for row in data}) == len(plots.fills(rows).lines)
     matplotlib = pytest.importorskip("matplotlib.pyplot")
     matplotlib.close("all")
+
+
+@pytest.mark.parametrize("count", [12, 300])
+def test_labels_of_lines_that_end_together_are_below_each_other_in_the_figure(count):
+    page = figure.Figure(figsize=(10, 5.5), layout="constrained")
+    rows = [
+        paid(f"{year}-06-01", 2 + number / 1_000 + year % 2, symbol=f"HK.{100_000 + number}")
+        for number in range(count)
+        for year in (2024, 2025)
+    ]
+    axes = plots.dividends(rows, page.add_subplot())
+    page.draw_without_rendering()
+    found = labels(axes)
+    assert len(found) == len(axes.lines) > 8
+    assert all(page.bbox.contains(*corner) for one in found for corner in box(one).corners())
+    order = sorted(found, key=lambda one: one.xy[1], reverse=True)
+    tops = [box(one).y1 for one in order]
+    assert tops == sorted(tops, reverse=True)
+    for one, other in combinations(found, 2):
+        assert not box(one).shrunk(0.9, 0.7).overlaps(box(other).shrunk(0.9, 0.7))

@@ -24,10 +24,10 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     One security gets a bar for each year, with planned dividends hatched on top of those paid;
     several get a line each, of what was paid, with a gap at a year without a dividend and a label
     at the height at which it ends: those with the largest sums, as many as there is room for and
-    at most 12. Amounts in different currencies are not compared: each currency has its own panel,
-    and so do dividends without a currency. The title counts the dividends that are not drawn: of
-    further securities, of currencies beyond the 8 with the most, before 1900 or after 2199,
-    planned ones of several securities, and any whose `process` is neither of the two known.
+    at most 12. Dividends that are paid in different currencies have a panel each, and so do those
+    without a currency. The title counts the dividends that are not drawn: of further securities, of
+    currencies beyond the 8 with the most, before 1900 or after 2199, planned ones of several
+    securities, and any whose `process` is neither of the two known.
 
     Args:
         records_or_frame: Dividends as `Records` of `dividends` or of `fetch_many("dividends")`
@@ -40,8 +40,9 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
 
     Returns:
         The Axes; of several panels the topmost, with the others in its figure. Years are those of
-        the dates in the market's own time zone. Amounts are in the reporting currency, named if
-        the records contain it, on a logarithmic axis if securities are far apart.
+        the dates in the market's own time zone. Amounts are in each company's reporting currency,
+        which the service does not send: `currency` is that of the payment. The axis is
+        logarithmic if securities are far apart.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -50,7 +51,7 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     Example:
         >>> from boardlot import plots
         >>> plots.dividends(client.dividends("HK.00700")).get_ylabel()
-        'Cash dividend per share (HKD)'
+        'Cash dividend per share (reporting currency)'
     """
     paid, found, securities = payments(records_or_frame, ax)
     symbols = list(dict.fromkeys(payment.symbol for payment in paid))
@@ -62,8 +63,8 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     parts = [[x for x in paid if x.currency == currency] for currency in currencies or [""]]
     for panel, currency, part in zip(panels, currencies or [""], parts, strict=True):
         (_lines if len(symbols) > 1 else _bars)(panel, part, symbols)
-        unit = _unit(part, style.label(currency), alone=len(panels) == 1)
-        panel.set_ylabel(unit, **style.PLAIN)
+        name = _axis(style.label(currency, 20), alone=len(panels) == 1, several=len(symbols) > 1)
+        panel.set_ylabel(name, **style.PLAIN)
         style.finish(panel, "", empty=not paid, grid="y")
     if len(symbols) > 1:
         style.spread_values(panels, [[payment.amount for payment in part] for part in parts])
@@ -75,12 +76,10 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _unit(part: Sequence[_Payment], currency: str, *, alone: bool) -> str:
-    if not alone:
-        return f"{currency} per share" if currency else "Currency unknown"
-    several = len({payment.symbol for payment in part}) > 1
-    unit = currency or f"reporting currency{' of each' if several else ''}"
-    return f"Cash dividend per share ({unit})"
+def _axis(currency: str, *, alone: bool, several: bool) -> str:
+    if alone:
+        return f"Cash dividend per share (reporting currency{' of each' if several else ''})"
+    return f"Reporting currency\n(paid in {currency})" if currency else "Reporting currency"
 
 
 def dividends_title(
@@ -91,7 +90,7 @@ def dividends_title(
         return count
     of = style.label(symbols[0]) if len(symbols) == 1 else f"{len(symbols)} securities"
     rest = securities - len(symbols)
-    not_drawn = f"; not drawn: {rest} securities with smaller dividends" if rest > 0 else ""
+    not_drawn = f"; not drawn: {rest} further securities" if rest > 0 else ""
     return f"{count} of {of}{not_drawn}"
 
 
@@ -178,10 +177,8 @@ def _ends(ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]) -> list[st
     for index, symbol in enumerate(symbols):
         own = [payment for payment in paid if payment.symbol == symbol]
         if own:
-            currency = own[0].currency or "currency unknown"
             year, last = list(_by_year(own).items())[-1]
-            name = f"{style.label(symbol)} ({style.label(currency, 20)})"
-            ends.append(style.End(name, year, last, _colour(ax, index)))
+            ends.append(style.End(style.label(symbol), year, last, _colour(ax, index)))
     return ends
 
 

@@ -194,7 +194,8 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
         records_or_frame: As for `boardlot.plots.dividends`.
 
     Returns:
-        The chart, with a panel for each currency and a line for each security.
+        The chart, with a panel for each currency of payment and a line for each security. Amounts
+        are in each company's reporting currency, as in `boardlot.plots.dividends`.
 
     Raises:
         ConfigError: A column is missing, or a date is not valid.
@@ -215,7 +216,7 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
         spans.setdefault((symbol, currency), []).append(year)
     # A line has a gap at a year without a dividend.
     values: list[dict[str, Any]] = [
-        {"symbol": symbol, "currency": currency, "year": year,
+        {"symbol": symbol, "paid in": currency, "year": year,
          "amount": years.get((symbol, currency, year))}
         for (symbol, currency), own in spans.items()
         for year in range(own[0], own[-1] + 1)
@@ -229,14 +230,14 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
         .mark_line(point=True)
         .encode(
             x=altair.X("year:O", title="Year of the ex-dividend date (market's own time zone)"),
-            y=_amount("amount", "Cash dividend per share", log=apart),
+            y=_amount("amount", "Cash dividend per share (reporting currency)", log=apart),
             color=altair.Color("symbol:N", scale=scale, legend=legend),
-            tooltip=["symbol:N", "year:O", amount, "currency:N"],
+            tooltip=["symbol:N", "year:O", amount, "paid in:N"],
         )
         .properties(width=WIDTH, height=180)
     )
     return _facet(
-        chart, values, "currency", dividends_title(paid, found, symbols, securities), share_x=True
+        chart, values, "paid in", dividends_title(paid, found, symbols, securities), share_x=True
     )
 
 

@@ -38,6 +38,8 @@ MAX_LINES = 12
 ROOM_OF_A_LINE, PANELS_PART = 24.0, 0.85
 # Of the labels of lines, in points.
 LABEL_SIZE, LINE_HEIGHT, LABEL_GAP = 9, 12.0, 6.0
+# The part of the figure's width that labels beside each other may have.
+LABELS_PART = 0.4
 DASHES = ("-", "--", "-.")
 # An axis that reached beyond would show nothing else. Those of matplotlib end at the year 9999.
 YEARS = range(1900, 2200)
@@ -222,7 +224,8 @@ def label_ends(ax: Axes, ends: Sequence[End]) -> None:
     """Write a label at the right edge for each line, at the height at which the line ends.
 
     Labels that would overlap are written beside each other, and a dotted rule leads from the end of
-    a line to its label. No label is moved up or down, to where another line may end.
+    a line to its label. If so many lines end close together that the chart had no room beside their
+    labels, the labels are below each other, in the order of the ends.
 
     Args:
         ax: Axes with all data drawn: later changes of their limits would move the lines.
@@ -238,30 +241,61 @@ def label_ends(ax: Axes, ends: Sequence[End]) -> None:
     edge = blended_transform_factory(ax.transAxes, ax.transData)
     # The right edges of the labels that are there, in points from the edge, with their heights.
     placed: list[tuple[float, float, float]] = []
+    texts: list[Text] = []
     points = 72 / figure.get_dpi()
     heights = [float(ax.transData.transform((0.0, end.y))[1]) * points for end in ends]
-    for end, height in sorted(zip(ends, heights, strict=True), key=lambda pair: -pair[1]):
+    ordered = sorted(zip(ends, heights, strict=True), key=lambda pair: -pair[1])
+    for end, height in ordered:
         # Also the label of a line that ends before the edge keeps clear of it.
         beside = [right for right, low, high in placed if low < height < high]
         left = max(beside, default=LABEL_GAP)
-        text = ax.annotate(
-            end.label,
-            xy=(end.x, end.y),
-            xytext=(1.0, end.y),
-            textcoords=offset_copy(edge, figure.canvas.figure, x=left, y=0, units="points"),
-            va="center",
-            fontsize=LABEL_SIZE,
-            color=end.colour,
-            annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-", "linestyle": ":", "linewidth": 0.8, "color": end.colour,
-                "alpha": 0.7, "shrinkA": 1, "shrinkB": 0, "relpos": (0.0, 0.5),
-            },
-            **PLAIN,
-        )  # fmt: skip
-        width = Text.get_window_extent(text).width * points
+        place = offset_copy(edge, figure.canvas.figure, x=left, y=0, units="points")
+        texts.append(_label_end(ax, end, end.y, place))
+        width = Text.get_window_extent(texts[-1]).width * points
         placed.append((left + width + LABEL_GAP, height - LINE_HEIGHT, height + LINE_HEIGHT))
+    right = max((right for right, _, _ in placed), default=0.0)
+    if right > LABELS_PART * figure.canvas.figure.bbox.width * points:
+        for text in texts:
+            text.remove()
+        area = ax.get_window_extent()
+        page = figure.canvas.figure
+        place = offset_copy(ax.transAxes, page, x=3 * LABEL_GAP, y=0, units="points")
+        room = area.height * points
+        wanted = [height - area.y0 * points for _, height in ordered]
+        for (end, _), height in zip(ordered, _below_each_other(wanted, room), strict=True):
+            _label_end(ax, end, height / room, place)
     ax.set_ylim(*limits)
+
+
+def _label_end(ax: Axes, end: End, y: float, place: Any) -> Any:
+    """The label of a line at the right edge of the Axes, at this height of the coordinates."""
+    return ax.annotate(
+        end.label,
+        xy=(end.x, end.y),
+        xytext=(1.0, y),
+        textcoords=place,
+        va="center",
+        fontsize=LABEL_SIZE,
+        color=end.colour,
+        annotation_clip=False,
+        arrowprops={
+            "arrowstyle": "-", "linestyle": ":", "linewidth": 0.8, "color": end.colour,
+            "alpha": 0.7, "shrinkA": 1, "shrinkB": 0, "relpos": (0.0, 0.5),
+        },
+        **PLAIN,
+    )  # fmt: skip
+
+
+def _below_each_other(heights: Sequence[float], room: float) -> list[float]:
+    """The heights from the top, moved apart by a line each, and no lower than 0."""
+    moved: list[float] = []
+    for height in heights:
+        moved.append(min([height, *(above - LINE_HEIGHT for above in moved[-1:])]))
+    lowest = 0.0
+    for index in reversed(range(len(moved))):
+        moved[index] = max(moved[index], lowest)
+        lowest = moved[index] + LINE_HEIGHT
+    return moved
 
 
 def legend(ax: Axes, **look: Any) -> None:
