@@ -88,4 +88,4 @@ def test_the_first_notebook_leads_to_all_others():
     first, *others = NOTEBOOKS
     linked = re.findall(r"\]\((\S+\.ipynb)\)", first.read_text(encoding="utf-8"))
     assert linked == [path.name for path in others]
-    assert len(NOTEBOOKS) == 10
+    assert len(NOTEBOOKS) == 11

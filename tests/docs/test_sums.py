@@ -3,6 +3,7 @@ where a token has expired and a page fails.
 """
 
 import ast
+import re
 from collections import Counter
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -147,21 +148,28 @@ def cells(stem, until):
     sources = [
         cell.source
         for cell in nbformat.read(path, as_version=4).cells
-        if cell.cell_type == "code" and "plt" not in cell.source
+        if cell.cell_type == "code" and not re.search(r"plt|plots\.", cell.source)
     ]
     (last,) = [number for number, text in enumerate(sources) if until in text]
     return sources[: last + 1]
 
 
-def values(stem, until):
-    """The names after these cells, and the value of the last one."""
+def values(stem, until, **stated):
+    """The names after these cells, and the value of the last one; `stated` are a user's tables."""
     names = {}
-    *first, last = cells(stem, until)
+    *first, last = (with_tables(text, stated) for text in cells(stem, until))
     for text in first:
         exec(compile(text, stem, "exec"), names)
     *statements, value = ast.parse(last).body
     exec(compile(ast.Module(statements, []), stem, "exec"), names)
     return names, eval(compile(ast.Expression(value.value), stem, "eval"), names)
+
+
+def with_tables(text, stated):
+    """The cell with these values in place of its own."""
+    for name, value in stated.items():
+        text = re.sub(rf"^{name} = .*$", f"{name} = {value!r}", text, flags=re.MULTILINE)
+    return text
 
 
 UNKNOWN = [
@@ -173,6 +181,8 @@ ABSENT = [
     for field in ("status", "trd_side")
 ]
 NUMBERS = [("4-fills", "exact ="), ("8-profit-and-loss", "cash ="), ("9-exposure", "bought =")]
+# Of Hong Kong, in US dollars and in renminbi.
+COUNTERS = ["HK.09834", "HK.80700", "HK.90001"]
 # This cell needs prices, and no sides.
 PRICES = ("10-dividend-yield", "last_prices")
 
@@ -200,7 +210,7 @@ def test_a_notebook_refuses_prices_of_a_status_that_it_does_not_know(sandbox):
 
 def test_notebooks_sum_up_completed_fills(sandbox):
     sandbox.put("fills_history", unusual.USUAL)
-    assert values("4-fills", "exact =")[1] == "1,470.00 HKD in 3 fills"
+    assert values("4-fills", "exact =")[1] == ["1,470.00 HKD in 3 fills"]
     profit, is_whole = values("8-profit-and-loss", "cash =")
     assert is_whole
     # 40 of the 300 at 2.50 are sold at 3.00.
@@ -242,15 +252,28 @@ def test_a_counter_in_renminbi_is_not_added_to_hong_kong_dollars(sandbox):
         made(1, "BUY", "HK.00700", "100", "10", 3),
     ]
     sandbox.put("fills_history", fills)
-    sums = values("8-profit-and-loss", "sums =")[0]["sums"]
+    stated = {"COUNTERS": {"HK.80700": "CNY"}}
+    sums = values("8-profit-and-loss", "sums =", **stated)[0]["sums"]
     assert sums["total"].to_dict() == {"CNY": 1_000, "HKD": 200}
-    exposure = values("9-exposure", "last_traded =")[0]["exposure"]
+    exposure = values("9-exposure", "last_traded =", **stated)[0]["exposure"]
     assert {name: table["gross"].iloc[-1] for name, table in exposure.items()} == {
         "CNY": 10_200,
         "HKD": 120,
     }
-    with pytest.raises(AssertionError, match="a price is in renminbi"):
-        values("4-fills", "exact =")
+    assert values("4-fills", "exact =", **stated)[1] == [
+        "111,200.00 CNY in 3 fills",
+        "2,320.00 HKD in 3 fills",
+    ]
+
+
+@pytest.mark.parametrize(("stem", "until"), [*NUMBERS, PRICES])
+def test_a_counter_whose_code_tells_no_currency_is_asked_for(sandbox, stem, until):
+    fills = [made(number, "BUY", code, "1", "5", 3) for number, code in enumerate(COUNTERS)]
+    sandbox.put("fills_history", [*fills, made(99, "BUY", "HK.00700", "1", "5", 3)])
+    with pytest.raises(ValueError, match=rf"no currency for {', '.join(COUNTERS)}$"):
+        values(stem, until)
+    names, _ = values(stem, until, COUNTERS=dict.fromkeys(COUNTERS, "USD"))
+    assert names["currencies"]([*COUNTERS, "HK.09988"])["HK.09988"] == "HKD"
 
 
 def test_of_fills_of_one_moment_the_first_in_the_list_is_the_last(sandbox):
@@ -378,16 +401,30 @@ def paid(day, amount, currency, process="Implementation"):
     }
 
 
-def test_a_yield_and_a_sum_are_of_one_currency_and_of_what_was_paid(sandbox):
+def test_a_yield_is_of_one_currency_and_of_what_was_paid(sandbox):
+    """0.12 of the 3.00 of the last fill, if both are stated to be in one currency."""
     sandbox.put("fills_history", unusual.USUAL)
     hong_kong = [paid("2026/06/01", 0.12, "HKD"), paid("2026/12/10", 0.5, "HKD", "Plan")]
     sandbox.put("dividends", hong_kong, symbol="HK.00700")
-    sandbox.put("dividends", [paid("2026/06/01", 0.6, "USD")], symbol="HK.00005")
-    table = values("10-dividend-yield", "last_prices")[0]["table"]
-    # 0.12 of the 3.00 of the last fill; the other price is in HKD, and has no yield in USD.
-    assert table["yield %"].dropna().to_dict()["HK.00700"] == 4.0
-    assert table["price"]["HK.00005"] == 60.0
-    assert numpy.isnan(table["yield %"]["HK.00005"])
+    sandbox.put("dividends", [paid("2026/06/01", 0.6, "HKD")], symbol="HK.00005")
+    for reporting, yields in [
+        ({"HK.00700": "HKD", "HK.00005": "USD"}, {"HK.00700": 4.0}),
+        ({"HK.00700": "CNY"}, {}),
+        ({}, {}),
+    ]:
+        stated = {"REPORTING": reporting}
+        table = values("10-dividend-yield", "last_prices", **stated)[0]["table"]
+        assert table["price"][["HK.00005", "HK.00700"]].tolist() == [60.0, 3.0]
+        assert table["last 12 months"][["HK.00005", "HK.00700"]].tolist() == [0.6, 0.12]
+        assert table["yield %"].dropna().to_dict() == yields
+
+
+def test_dividends_of_a_symbol_that_are_paid_in_two_currencies_are_not_added_up(sandbox):
+    sandbox.put("fills_history", [])
+    rows = [paid("2026/06/01", 0.12, "HKD"), paid("2026/05/01", 0.5, "USD")]
+    sandbox.put("dividends", rows, symbol="HK.00700")
+    table = values("10-dividend-yield", "growth =")[0]["table"]
+    assert numpy.isnan(table["last 12 months"]["HK.00700"])
 
 
 def test_growth_needs_the_dividends_of_four_years(sandbox):
