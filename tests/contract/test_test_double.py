@@ -64,6 +64,44 @@ def test_put_for_one_account_leaves_the_others(sandbox):
         assert len(client.fills_history(one, "HK").all()) > 1
 
 
+def test_put_serves_a_market_whose_codes_have_other_prefixes(sandbox):
+    (account, _), fill = sandbox.accounts["trade"], {**FILL, "code": "SZ.000001"}
+    with sandbox.client() as client:
+        sandbox.put("fills_history", [fill, FILL], account=account)
+        assert client.fills_history(account, "CN").all() == [fill]
+        assert client.fills_history(account, "HK").all() == [FILL]
+        # The test says of which market they are.
+        sandbox.put("fills_history", [fill], account=account, trd_market="ASHARES")
+        assert client.fills_history(account, "ASHARES").all() == [fill]
+
+
+def test_every_market_has_fills_of_its_own(sandbox):
+    (account, _) = sandbox.accounts["trade"]
+    with sandbox.client() as client:
+        for market in ("HK", "US", "CN", "SG", "MY", "JP", "AU", "CA"):
+            fills = client.fills_history(account, market).all()
+            prefixes = {fill["code"].partition(".")[0] for fill in fills}
+            assert prefixes == ({"SH", "SZ"} if market == "CN" else {market})
+            assert len({fill["deal_id"] for fill in fills}) == len(fills) == 60
+
+
+def test_dividends_of_securities_have_dates_of_their_own(sandbox):
+    with sandbox.client() as client:
+        for symbols in (("HK.00700", "HK.00005", "HK.00388"), ("US.AAPL", "US.KO", "US.PG")):
+            lists = [client.dividends(symbol) for symbol in symbols]
+            assert len({rows[1]["ex_date"] for rows in lists}) == 3
+            for rows in lists:
+                dates = [row["ex_date"] for row in rows]
+                assert dates == sorted(dates, reverse=True)
+                paid = [row for row in rows if row["dividend_payable_date"]]
+                assert all(
+                    row["pub_date"] < row["ex_date"] < row["record_date"]
+                    < row["dividend_payable_date"]
+                    for row in paid
+                )  # fmt: skip
+        assert str(client.dividends("HK.02800").meta["total_dividend_money"]) == "0.0"
+
+
 def test_put_for_a_symbol_and_the_metadata_of_dividends(sandbox):
     rows = [{"dividend_per_share": 1.5}, {"dividend_per_share": 0.25}]
     sandbox.put("dividends", rows, symbol="HK.00700")

@@ -66,7 +66,7 @@ def test_a_notebook_runs(sandbox, path, monkeypatch):
     close(names)
 
 
-@pytest.mark.parametrize("page", ["cookbook"])
+@pytest.mark.parametrize("page", ["cookbook", "ipo-calendar", "time-ranges"])
 def test_a_recipe_runs(sandbox, page, monkeypatch):
     names = {"__name__": "__main__"}
     for block in blocks(DOCS / f"{page}.md"):

@@ -37,9 +37,9 @@
 //!   `trade_date_type`, `trade_second`; ranges of at most 3,660 days.
 //! - Plates: `data.stock_list[]`; `limit` is 50 by default and at most 1,000. The header
 //!   X-Service-Client-Nnid is not required.
-//! - `trd_market` is HK or US; both ends of a time range are included. `fills` of them are in the last 90
-//!   days, and as many again reach back two years. They are BUY or SELL, their status OK or, rarely,
-//!   CANCELLED. The last page's `page_flag` is empty.
+//! - `trd_market` is HK, US, CN, SG, MY, JP, AU or CA; both ends of a time range are included. `fills` of
+//!   them are in the last 90 days, and as many again reach back two years. They are BUY or SELL, their
+//!   status OK or, rarely, CANCELLED. The last page's `page_flag` is empty.
 //! - Crypto times are milliseconds. The market numbers of positions are 1 HK, 2 US, 3 SH. "Today" in
 //!   simulated trading is the latest weekday before the data's midnight, and the countdowns of IPOs
 //!   start at that midnight.

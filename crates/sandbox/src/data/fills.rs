@@ -20,16 +20,26 @@ use crate::{
 pub const ACCOUNTS: &[&str] = &["281756", "281757"];
 /// Section 8: the length of an open range.
 const DEFAULT_DAYS: i64 = 90;
-/// The largest number of fills of an account in the United States.
-const UNITED_STATES_FILLS: usize = 300;
+/// The largest number of fills of an account in each market but Hong Kong.
+const FILLS_ELSEWHERE: usize = 300;
 /// The number of securities that an account trades.
 const TRADED: usize = 36;
 /// The weekdays of a half of the fills: how many before today they begin, and on how many they are. The
 /// first half is within the default range, the second reaches back two years.
 const RECENT: (i64, i64) = (1, 50);
 const EARLIER: (i64, i64) = (66, 455);
-/// The markets with when they open, in minutes of UTC, and how long they are open.
-const SESSIONS: &[(&str, i64)] = &[("HK", 90), ("US", 870)];
+/// The markets with when they open, in minutes of UTC, and how long they are open. A new one comes last:
+/// ids of fills depend on the position.
+const SESSIONS: [(&str, i64); 8] = [
+    ("HK", 90),
+    ("US", 870),
+    ("CN", 90),
+    ("SG", 60),
+    ("MY", 60),
+    ("JP", 0),
+    ("AU", 0),
+    ("CA", 870),
+];
 const SESSION_MICROS: i64 = 390 * 60_000_000;
 const DEAL_IDS_FROM: u64 = 7_400_000_000_000_000_000;
 const ORDER_IDS_FROM: u64 = 6_200_000_000_000_000_000;
@@ -70,7 +80,8 @@ struct Traded {
 /// The securities of each market, which are the same for all seeds.
 static TRADED_OF: LazyLock<BTreeMap<&'static str, Vec<Traded>>> = LazyLock::new(|| {
     let of = |market: &str| {
-        let stocks = stocks(market, TRADED).take(TRADED);
+        let prefixes: &[&str] = if market == "CN" { &["SH", "SZ"] } else { &[market] };
+        let stocks = prefixes.iter().flat_map(|prefix| stocks(prefix, TRADED)).take(TRADED);
         let traded = stocks.filter_map(|words| {
             let word = |name: &str| words.get(name).map_or("", String::as_str);
             Some(Traded {
@@ -131,15 +142,19 @@ impl Fills {
         };
         let session = SESSIONS.iter().enumerate().find(|(_, (known, _))| *known == market);
         let Some((position, (market, opens))) = session else {
-            return Err(Rejection::invalid("trd_market is not a known market; expected HK or US"));
+            let known = SESSIONS.map(|(market, _)| market).join(", ");
+            let text = format!("trd_market is not a known market; expected one of {known}");
+            return Err(Rejection::invalid(text));
         };
         let share = if number == 0 { basis.fills } else { basis.fills / 4 };
-        let half = if position == 0 { share } else { share.min(UNITED_STATES_FILLS) };
+        let half = if position == 0 { share } else { share.min(FILLS_ELSEWHERE) };
         let mut rng = SeededRng::new(basis.seed, &format!("fills {account} {market}"));
         Ok(Fills {
             market,
             opens: *opens,
-            number: (number * SESSIONS.len() + position + 1) as u64,
+            number: (if position < 2 { number * 2 + position } else { position * 2 + number })
+                as u64
+                + 1,
             half,
             stocks: TRADED_OF.get(market).map_or(&[], Vec::as_slice),
             noise: rng.below(u64::MAX),

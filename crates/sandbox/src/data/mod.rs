@@ -68,7 +68,8 @@ impl Data {
         let (seed, name) = (self.basis.seed, &*arguments.endpoint.name);
         match (custom, name) {
             (Some(custom), _) => {
-                custom.lists.respond(seed, arguments, usize::MAX, || Ok(custom.rows.clone()))
+                let (most, of_market) = (usize::MAX, custom.of_market());
+                custom.lists.respond(seed, arguments, most, of_market, || Ok(custom.rows.clone()))
             }
             (None, "server_time") => {
                 let now_ms = arguments.now_ms.to_string();
@@ -76,7 +77,7 @@ impl Data {
             }
             (None, "fills_history") => fills::history(self.basis, arguments),
             (None, _) => {
-                self.lists.respond(seed, arguments, DIVIDENDS_MAX, || self.rows(arguments))
+                self.lists.respond(seed, arguments, DIVIDENDS_MAX, false, || self.rows(arguments))
             }
         }
     }

@@ -66,11 +66,13 @@ pub struct Lists(Mutex<VecDeque<(String, Arc<[Row]>)>>);
 
 impl Lists {
     /// Answers a request with those of these rows that its filters leave in; of dividends, at most this many.
+    /// Rows that are `of_market` are those of the request's market, whatever their codes say.
     pub fn respond(
         &self,
         seed: u64,
         arguments: &Arguments,
         dividends: usize,
+        of_market: bool,
         all: impl FnOnce() -> std::result::Result<Vec<Row>, Rejection>,
     ) -> HandlerResult {
         let is_default = is_default_range(arguments);
@@ -80,7 +82,7 @@ impl Lists {
             return respond(seed, &rows, arguments, dividends);
         }
         let mut rows = all()?;
-        rows.retain(|row| is_wanted(row, arguments, is_default));
+        rows.retain(|row| is_wanted(row, arguments, is_default, of_market));
         let rows: Arc<[Row]> = rows.into();
         let mut lists = lock(&self.0);
         lists.truncate(LISTS_MAX - 1);
@@ -159,6 +161,11 @@ impl CustomRows {
         Ok(())
     }
 
+    /// Returns true if the test says of which market these rows are.
+    pub fn of_market(&self) -> bool {
+        self.only.iter().any(|(name, _)| name == "trd_market")
+    }
+
     /// Returns true if these are the rows of the same requests.
     pub fn replaces(&self, other: &CustomRows) -> bool {
         self.endpoint.method == other.endpoint.method
@@ -194,7 +201,8 @@ fn respond(seed: u64, rows: &[Row], arguments: &Arguments, dividends: usize) -> 
     match &endpoint.paging {
         None if is_built_in(endpoint, "dividends") => {
             let amounts = rows.iter().filter_map(|row| row.get("dividend_per_share"));
-            let money: f64 = amounts.filter_map(Value::as_f64).sum();
+            // A sum of nothing is -0.0.
+            let money = amounts.filter_map(Value::as_f64).sum::<f64>() + 0.0;
             body.beside("total_dividend_count", json!(rows.len()));
             body.beside("total_dividend_money", json!(money));
             Ok(body.rows(&rows.get(..dividends).unwrap_or(rows)))
@@ -236,7 +244,7 @@ fn date_page(
 }
 
 /// Returns true if the filters of the request leave a row in.
-fn is_wanted(row: &Row, arguments: &Arguments, is_default_range: bool) -> bool {
+fn is_wanted(row: &Row, arguments: &Arguments, is_default_range: bool, of_market: bool) -> bool {
     let endpoint = &arguments.endpoint;
     let within = |field: &str, start: &str, end: &str| {
         let Some(value) = row.get(field) else { return true };
@@ -255,7 +263,8 @@ fn is_wanted(row: &Row, arguments: &Arguments, is_default_range: bool) -> bool {
         let code = row.get("code").and_then(Value::as_str);
         let market = code.and_then(|code| code.split_once('.'));
         let wanted = arguments.text("code");
-        return market.is_none_or(|(market, _)| market == arguments.text("trd_market"))
+        let is_there = |prefix: &str| market_of(prefix) == arguments.text("trd_market");
+        return (of_market || market.is_none_or(|(prefix, _)| is_there(prefix)))
             && (wanted.is_empty() || code == Some(wanted))
             && (is_default_range || within("updated_time", "start", "end"));
     }
@@ -264,6 +273,11 @@ fn is_wanted(row: &Row, arguments: &Arguments, is_default_range: bool) -> bool {
         return arguments.integer("market").is_none_or(|wanted| market == Some(wanted));
     }
     !is_built_in(endpoint, "trading_days") || within("time", "start", "end")
+}
+
+/// The market of codes with this prefix, as `trd_market` names it.
+pub fn market_of(prefix: &str) -> &str {
+    if matches!(prefix, "SH" | "SZ" | "BJ") { "CN" } else { prefix }
 }
 
 fn is_built_in(endpoint: &EndpointRef, name: &str) -> bool {

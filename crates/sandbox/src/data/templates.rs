@@ -8,7 +8,7 @@
 //!   `{"cycle": [...]}` one by the number of the row.
 //! - A time is counted from the midnight with which the sandbox's today begins: `+3` or `-3` days, hours and
 //!   minutes as `04:30`, `-7n` seven days more for each row, `-60m` sixty minutes, `-1w` one weekday, `+0w`
-//!   the next weekday. Before a number of undeclared kind there is an `@`.
+//!   the next weekday, `+90s` fewer than ninety days, by the symbol. Before a number of undeclared kind there is an `@`.
 //! - In a text, `{n}` is the number of the row, `{-7:%Y}` a part of a date, `{name}` an argument or what is
 //!   known of the security, `{orders}` the option.
 //!
@@ -226,6 +226,12 @@ impl Expansion {
         filled + rest
     }
 
+    /// Fewer days than these, the same for every date of a symbol.
+    fn days_of_symbol(&self, days: u64) -> i64 {
+        let symbol = self.words.get("symbol").map_or("", String::as_str);
+        SeededRng::new(self.basis.seed, &format!("days {symbol}")).below(days) as i64
+    }
+
     /// The microsecond of a time.
     fn instant(&self, text: &str) -> Option<i64> {
         let (mut day, mut minutes) = (self.basis.midnight / MICROS_PER_DAY, 0);
@@ -238,10 +244,11 @@ impl Expansion {
             if !term.starts_with(['+', '-']) {
                 return None;
             }
-            let number: i64 = term.trim_end_matches(['m', 'n', 'w']).parse().ok()?;
+            let number: i64 = term.trim_end_matches(['m', 'n', 's', 'w']).parse().ok()?;
             match term.chars().last() {
                 Some('m') => minutes += number * row,
                 Some('n') => day += number * row,
+                Some('s') => day += self.days_of_symbol(number.unsigned_abs()) * number.signum(),
                 Some('w') => day = weekday(day, number * row, term.starts_with('-')),
                 _ => day += number,
             }
@@ -315,6 +322,7 @@ mod tests {
             ("+1 +0w", 4, 0),
             ("+1 -0w 01:00", 1, 60),
             ("+1 -1w", -1, 0),
+            ("+1 +1s 01:00", 2, 60),
         ] {
             assert_eq!(minute(text), Some(day * 1_440 + minutes), "{text}");
         }
