@@ -2,7 +2,7 @@
 
 - `_core._response_parser(name, arguments)(body) -> Rows`: what the method of that name makes of
   one response; as a client does, it keeps what builds the records from one response to the next.
-  `arguments` is the list of pairs that `ClientBase._call` takes.
+  `arguments` is the list of pairs that `_ClientCore.call` takes.
 - `_core._pages_of_bodies(name, arguments, bodies, copied=False, windows=None) -> Pages`: a pager of
   these responses, one after another, in place of requests. With `copied`, each page has a copy of
   its own, as if it came from the network: where memory is measured and the pages are kept. With

@@ -36,7 +36,7 @@ mod _core {
         arguments::request_arguments::python_number,
         calls::blocking::polled,
         client::cassette::{Recorder, Replay},
-        client::client_base::ClientBase,
+        client::client_core::ClientCore,
         client::endpoint::{Endpoint, load_endpoints},
         client::endpoint_arguments::BuiltInEndpoint,
         client::endpoint_arguments::nearest_of,

@@ -17,6 +17,7 @@ import boardlot
 from . import _core
 from . import _records as records
 from ._calls import explained
+from ._client_base import ClientBase
 from ._core import (
     ApiKey,
     BearerToken,
@@ -30,6 +31,7 @@ from ._core import (
     RequestEvent,
     Response,
     ResponseEvent,
+    _ClientCore,
 )
 from ._support import clients as arguments
 from .pager import AsyncPager, Pager
@@ -40,7 +42,7 @@ if typing.TYPE_CHECKING:
     from typing_extensions import Self
 else:
     # `typing` has `Self` since CPython 3.11.
-    Self = _core.ClientBase
+    Self = ClientBase
 
 
 class ClientOptions(typing.TypedDict, total=False):
@@ -124,7 +126,7 @@ class FillByAccount(records.Fill):
 
 
 @explained
-class Client(_core.ClientBase):
+class Client(ClientBase):
     """A client of the service whose calls block.
 
     Safe to use from many threads at once, in a running event loop, and in a forked child.
@@ -159,8 +161,6 @@ class Client(_core.ClientBase):
       POST of `plate_stocks`
     """
 
-    _call_mode = "sync"
-
     def __init__(
         self,
         base_url: str | None = None,
@@ -183,11 +183,26 @@ class Client(_core.ClientBase):
         cassette: Recorder | Replay | None = None,
         read_only: bool = False,
     ) -> None:
-        # The base's `__new__` has done everything, with what the class was called with.
-        if type(self) is not Client:
-            from ._support.clients import require_given
-
-            require_given(Client, self, locals())
+        core = _ClientCore("sync", base_url, {
+            "auth": auth,
+            "profile": profile,
+            "timeout": timeout,
+            "connect_timeout": connect_timeout,
+            "max_retries": max_retries,
+            "rate_limit": rate_limit,
+            "max_connections": max_connections,
+            "max_body_bytes": max_body_bytes,
+            "proxy": proxy,
+            "ca_file": ca_file,
+            "headers": headers,
+            "ws_quote_url": ws_quote_url,
+            "ws_trade_url": ws_trade_url,
+            "on_request": on_request,
+            "on_response": on_response,
+            "cassette": cassette,
+            "read_only": read_only,
+        })
+        object.__setattr__(self, "_boardlot_core", core)
 
     def __enter__(self) -> Self:
         return self
@@ -198,28 +213,16 @@ class Client(_core.ClientBase):
         error: BaseException | None,
         traceback: types.TracebackType | None,
     ) -> None:
-        self._close()
+        self._boardlot_core.close()
 
     def close(self) -> None:
         """Closes the client: later calls raise `ConfigError`.
 
         >>> client.close()
         """
-        self._close()
+        self._boardlot_core.close()
 
     if not typing.TYPE_CHECKING:
-
-        def __getattr__(self, name):
-            from ._support.clients import missing_attribute
-
-            raise missing_attribute(self, name)
-
-        def __setattr__(self, name, value):
-            if name in ClientOptions.__annotations__:
-                from ._support.clients import unchangeable
-
-                raise unchangeable(self, name)
-            super().__setattr__(name, value)
 
         def __aenter__(self):
             from ._support.clients import wrong_context_manager
@@ -241,7 +244,7 @@ class Client(_core.ClientBase):
         >>> str(client.server_time().tzinfo)
         'UTC'
         """
-        return self._server_time()
+        return self._boardlot_core.server_time()
 
     def trading_days(
         self,
@@ -269,7 +272,7 @@ class Client(_core.ClientBase):
         >>> [day["time"] for day in client.trading_days("HK", "2026-01-01", "2026-01-05")]
         ['2026-01-02', '2026-01-05']
         """
-        return records_of(self._call(TRADING_DAYS, [("market", market), ("start", start), ("end", end)]))
+        return records_of(self._boardlot_core.call(TRADING_DAYS, [("market", market), ("start", start), ("end", end)]))
 
     def reference_futures(self, symbol: str) -> Records[records.RelatedFuture]:
         """The futures contracts related to a continuous futures contract.
@@ -291,7 +294,7 @@ class Client(_core.ClientBase):
         >>> client.reference_futures("HK.HSImain")[0]["stock_type"]
         'FUTURE'
         """
-        return records_of(self._call(REFERENCE_FUTURES, [("symbol", symbol)]))
+        return records_of(self._boardlot_core.call(REFERENCE_FUTURES, [("symbol", symbol)]))
 
     if typing.TYPE_CHECKING:
 
@@ -368,7 +371,7 @@ class Client(_core.ClientBase):
         >>> client.ipo_list("us")[0]["stock_status"] in list(bl.UsIpoStatus)
         True
         """
-        return records_of(self._call(IPO_LIST, [("market", market), ("request_type", request_type)]))
+        return records_of(self._boardlot_core.call(IPO_LIST, [("market", market), ("request_type", request_type)]))
 
     def dividends(self, symbol: str) -> Records[records.Dividend]:
         """The dividend history of a security, newest first, at most 100 records.
@@ -390,7 +393,7 @@ class Client(_core.ClientBase):
         >>> client.dividends("HK.00700")[0]["currency"]
         'HKD'
         """
-        return records_of(self._call(DIVIDENDS, [("symbol", symbol)]))
+        return records_of(self._boardlot_core.call(DIVIDENDS, [("symbol", symbol)]))
 
     def plate_stocks(
         self,
@@ -417,7 +420,7 @@ class Client(_core.ClientBase):
         >>> next(client.plate_stocks("HK.BK1001"))["code"].startswith("HK.")
         True
         """
-        return Pager(self._pages(PLATE_STOCKS, [("plate_code", plate_code), ("limit", limit)], None, resume))
+        return Pager(self._boardlot_core.pages(self, PLATE_STOCKS, [("plate_code", plate_code), ("limit", limit)], None, resume))
 
     def crypto_orders(
         self,
@@ -446,7 +449,7 @@ class Client(_core.ClientBase):
         >>> next(client.crypto_orders(sandbox.accounts["crypto"][0]))["ord_status"] in list(bl.CryptoOrderStatus)
         True
         """
-        return Pager(self._pages(CRYPTO_ORDERS, [("acc_id", acc_id), ("page_size", page_size)], None, resume))
+        return Pager(self._boardlot_core.pages(self, CRYPTO_ORDERS, [("acc_id", acc_id), ("page_size", page_size)], None, resume))
 
     def sim_orders(self, acc_id: str | int) -> Records[records.SimOrder]:
         """Today's simulated-trading orders.
@@ -462,7 +465,7 @@ class Client(_core.ClientBase):
         >>> client.sim_orders(sandbox.accounts["sim"][0])[0]["side"] in list(bl.SimSide)
         True
         """
-        return records_of(self._call(SIM_ORDERS, [("acc_id", acc_id)]))
+        return records_of(self._boardlot_core.call(SIM_ORDERS, [("acc_id", acc_id)]))
 
     def sim_positions(
         self,
@@ -486,7 +489,7 @@ class Client(_core.ClientBase):
         >>> client.sim_positions(sandbox.accounts["sim"][0])[0]["pstn_type"] in list(bl.PositionType)
         True
         """
-        return records_of(self._call(SIM_POSITIONS, [("acc_id", acc_id), ("market", market)]))
+        return records_of(self._boardlot_core.call(SIM_POSITIONS, [("acc_id", acc_id), ("market", market)]))
 
     def fills_history(
         self,
@@ -536,7 +539,7 @@ class Client(_core.ClientBase):
         >>> len(client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=75))
         75
         """
-        return Pager(self._pages(FILLS_HISTORY, [
+        return Pager(self._boardlot_core.pages(self, FILLS_HISTORY, [
             ("acc_id", acc_id),
             ("trd_market", trd_market),
             ("code", code),
@@ -565,7 +568,7 @@ class Client(_core.ClientBase):
         >>> client.call(bl.Endpoint("orders", "GET", "/api/v1.0/sim-trade/5001/orders"))[0]["side"] in list(bl.SimSide)
         True
         """
-        return records_of(self._call(endpoint, list(arguments.items())))
+        return records_of(self._boardlot_core.call(endpoint, list(arguments.items())))
 
     def pages(
         self,
@@ -587,7 +590,7 @@ class Client(_core.ClientBase):
         >>> client.pages(bl.Endpoint("list", "GET", "/any/list", paging="next_key")).requests
         0
         """
-        return Pager(self._pages(endpoint, list(arguments.items()), None, resume))
+        return Pager(self._boardlot_core.pages(self, endpoint, list(arguments.items()), None, resume))
 
     if typing.TYPE_CHECKING:
 
@@ -749,7 +752,7 @@ class Client(_core.ClientBase):
         >>> client.fetch_many("dividends", ["HK.00700", "US.AAPL"])[0]["symbol"]
         'HK.00700'
         """
-        return records_of(*self._fetch_many(method, keys, concurrency, on_error, windows, progress, list(arguments.items())))
+        return records_of(*self._boardlot_core.fetch_many(method, keys, concurrency, on_error, windows, progress, list(arguments.items())))
 
     if typing.TYPE_CHECKING:
 
@@ -837,7 +840,7 @@ class Client(_core.ClientBase):
         >>> next(client.pages_many("fills_history", sandbox.accounts["trade"], trd_market="HK"))["acc_id"] == sandbox.accounts["trade"][0]
         True
         """
-        return Pager(self._pages_many(method, keys, concurrency, on_error, windows, resume, list(arguments.items())))
+        return Pager(self._boardlot_core.pages_many(self, method, keys, concurrency, on_error, windows, resume, list(arguments.items())))
 
     def ipo_calendar(
         self,
@@ -857,7 +860,7 @@ class Client(_core.ClientBase):
         >>> client.ipo_calendar(["sg"])[0]["market"]
         'sg'
         """
-        return self._ipo_calendar(markets, on_error)
+        return boardlot.calendar.ipo_calendar(self, markets, on_error=on_error)
 
     def request(
         self,
@@ -883,7 +886,7 @@ class Client(_core.ClientBase):
         >>> client.request("GET", "/api/v1.0/server-time").status
         200
         """
-        return self._request(method, path, query, body, headers)
+        return self._boardlot_core.request(method, path, query, body, headers)
 
     def paginate(
         self,
@@ -911,7 +914,7 @@ class Client(_core.ClientBase):
         >>> client.paginate("GET", "/any/list", paging="next_key", rows="data.list").requests
         0
         """
-        return Pager(self._paginate(method, path, paging, rows, query, body, resume))
+        return Pager(self._boardlot_core.paginate(self, method, path, paging, rows, query, body, resume))
 
     def explain(
         self,
@@ -933,11 +936,11 @@ class Client(_core.ClientBase):
         >>> client.explain("GET", "/api/v1.0/server-time").payload_lines[1:]
         ['GET', '/api/v1.0/server-time', '', '']
         """
-        return self._explain(method, path, query, body, list(arguments.items()))
+        return self._boardlot_core.explain(method, path, query, body, list(arguments.items()))
 
 
 @explained
-class AsyncClient(_core.ClientBase):
+class AsyncClient(ClientBase):
     """A client of the service whose calls are awaited.
 
     Not bound to an event loop: it survives several `asyncio.run` calls. Cancelling a task
@@ -973,8 +976,6 @@ class AsyncClient(_core.ClientBase):
       POST of `plate_stocks`
     """
 
-    _call_mode = "async"
-
     def __init__(
         self,
         base_url: str | None = None,
@@ -997,11 +998,26 @@ class AsyncClient(_core.ClientBase):
         cassette: Recorder | Replay | None = None,
         read_only: bool = False,
     ) -> None:
-        # The base's `__new__` has done everything, with what the class was called with.
-        if type(self) is not AsyncClient:
-            from ._support.clients import require_given
-
-            require_given(AsyncClient, self, locals())
+        core = _ClientCore("async", base_url, {
+            "auth": auth,
+            "profile": profile,
+            "timeout": timeout,
+            "connect_timeout": connect_timeout,
+            "max_retries": max_retries,
+            "rate_limit": rate_limit,
+            "max_connections": max_connections,
+            "max_body_bytes": max_body_bytes,
+            "proxy": proxy,
+            "ca_file": ca_file,
+            "headers": headers,
+            "ws_quote_url": ws_quote_url,
+            "ws_trade_url": ws_trade_url,
+            "on_request": on_request,
+            "on_response": on_response,
+            "cassette": cassette,
+            "read_only": read_only,
+        })
+        object.__setattr__(self, "_boardlot_core", core)
 
     async def __aenter__(self) -> Self:
         return self
@@ -1012,28 +1028,16 @@ class AsyncClient(_core.ClientBase):
         error: BaseException | None,
         traceback: types.TracebackType | None,
     ) -> None:
-        self._close()
+        self._boardlot_core.close()
 
     async def close(self) -> None:
         """Closes the client: later calls raise `ConfigError`.
 
         >>> await client.close()
         """
-        self._close()
+        self._boardlot_core.close()
 
     if not typing.TYPE_CHECKING:
-
-        def __getattr__(self, name):
-            from ._support.clients import missing_attribute
-
-            raise missing_attribute(self, name)
-
-        def __setattr__(self, name, value):
-            if name in ClientOptions.__annotations__:
-                from ._support.clients import unchangeable
-
-                raise unchangeable(self, name)
-            super().__setattr__(name, value)
 
         def __enter__(self):
             from ._support.clients import wrong_context_manager
@@ -1055,7 +1059,7 @@ class AsyncClient(_core.ClientBase):
         >>> str((await client.server_time()).tzinfo)
         'UTC'
         """
-        return await self._server_time()
+        return await self._boardlot_core.server_time()
 
     async def trading_days(
         self,
@@ -1083,7 +1087,7 @@ class AsyncClient(_core.ClientBase):
         >>> [day["time"] for day in (await client.trading_days("HK", "2026-01-01", "2026-01-05"))]
         ['2026-01-02', '2026-01-05']
         """
-        return records_of(await self._call(TRADING_DAYS, [("market", market), ("start", start), ("end", end)]))
+        return records_of(await self._boardlot_core.call(TRADING_DAYS, [("market", market), ("start", start), ("end", end)]))
 
     async def reference_futures(self, symbol: str) -> Records[records.RelatedFuture]:
         """The futures contracts related to a continuous futures contract.
@@ -1105,7 +1109,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.reference_futures("HK.HSImain"))[0]["stock_type"]
         'FUTURE'
         """
-        return records_of(await self._call(REFERENCE_FUTURES, [("symbol", symbol)]))
+        return records_of(await self._boardlot_core.call(REFERENCE_FUTURES, [("symbol", symbol)]))
 
     if typing.TYPE_CHECKING:
 
@@ -1182,7 +1186,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.ipo_list("us"))[0]["stock_status"] in list(bl.UsIpoStatus)
         True
         """
-        return records_of(await self._call(IPO_LIST, [("market", market), ("request_type", request_type)]))
+        return records_of(await self._boardlot_core.call(IPO_LIST, [("market", market), ("request_type", request_type)]))
 
     async def dividends(self, symbol: str) -> Records[records.Dividend]:
         """The dividend history of a security, newest first, at most 100 records.
@@ -1204,7 +1208,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.dividends("HK.00700"))[0]["currency"]
         'HKD'
         """
-        return records_of(await self._call(DIVIDENDS, [("symbol", symbol)]))
+        return records_of(await self._boardlot_core.call(DIVIDENDS, [("symbol", symbol)]))
 
     def plate_stocks(
         self,
@@ -1231,7 +1235,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await anext(client.plate_stocks("HK.BK1001")))["code"].startswith("HK.")
         True
         """
-        return AsyncPager(self._pages(PLATE_STOCKS, [("plate_code", plate_code), ("limit", limit)], None, resume))
+        return AsyncPager(self._boardlot_core.pages(self, PLATE_STOCKS, [("plate_code", plate_code), ("limit", limit)], None, resume))
 
     def crypto_orders(
         self,
@@ -1260,7 +1264,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await anext(client.crypto_orders(sandbox.accounts["crypto"][0])))["ord_status"] in list(bl.CryptoOrderStatus)
         True
         """
-        return AsyncPager(self._pages(CRYPTO_ORDERS, [("acc_id", acc_id), ("page_size", page_size)], None, resume))
+        return AsyncPager(self._boardlot_core.pages(self, CRYPTO_ORDERS, [("acc_id", acc_id), ("page_size", page_size)], None, resume))
 
     async def sim_orders(self, acc_id: str | int) -> Records[records.SimOrder]:
         """Today's simulated-trading orders.
@@ -1276,7 +1280,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.sim_orders(sandbox.accounts["sim"][0]))[0]["side"] in list(bl.SimSide)
         True
         """
-        return records_of(await self._call(SIM_ORDERS, [("acc_id", acc_id)]))
+        return records_of(await self._boardlot_core.call(SIM_ORDERS, [("acc_id", acc_id)]))
 
     async def sim_positions(
         self,
@@ -1300,7 +1304,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.sim_positions(sandbox.accounts["sim"][0]))[0]["pstn_type"] in list(bl.PositionType)
         True
         """
-        return records_of(await self._call(SIM_POSITIONS, [("acc_id", acc_id), ("market", market)]))
+        return records_of(await self._boardlot_core.call(SIM_POSITIONS, [("acc_id", acc_id), ("market", market)]))
 
     def fills_history(
         self,
@@ -1350,7 +1354,7 @@ class AsyncClient(_core.ClientBase):
         >>> len(await client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=75))
         75
         """
-        return AsyncPager(self._pages(FILLS_HISTORY, [
+        return AsyncPager(self._boardlot_core.pages(self, FILLS_HISTORY, [
             ("acc_id", acc_id),
             ("trd_market", trd_market),
             ("code", code),
@@ -1379,7 +1383,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.call(bl.Endpoint("orders", "GET", "/api/v1.0/sim-trade/5001/orders")))[0]["side"] in list(bl.SimSide)
         True
         """
-        return records_of(await self._call(endpoint, list(arguments.items())))
+        return records_of(await self._boardlot_core.call(endpoint, list(arguments.items())))
 
     def pages(
         self,
@@ -1401,7 +1405,7 @@ class AsyncClient(_core.ClientBase):
         >>> client.pages(bl.Endpoint("list", "GET", "/any/list", paging="next_key")).requests
         0
         """
-        return AsyncPager(self._pages(endpoint, list(arguments.items()), None, resume))
+        return AsyncPager(self._boardlot_core.pages(self, endpoint, list(arguments.items()), None, resume))
 
     if typing.TYPE_CHECKING:
 
@@ -1563,7 +1567,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.fetch_many("dividends", ["HK.00700", "US.AAPL"]))[0]["symbol"]
         'HK.00700'
         """
-        return records_of(*await self._fetch_many(method, keys, concurrency, on_error, windows, progress, list(arguments.items())))
+        return records_of(*await self._boardlot_core.fetch_many(method, keys, concurrency, on_error, windows, progress, list(arguments.items())))
 
     if typing.TYPE_CHECKING:
 
@@ -1651,7 +1655,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await anext(client.pages_many("fills_history", sandbox.accounts["trade"], trd_market="HK")))["acc_id"] == sandbox.accounts["trade"][0]
         True
         """
-        return AsyncPager(self._pages_many(method, keys, concurrency, on_error, windows, resume, list(arguments.items())))
+        return AsyncPager(self._boardlot_core.pages_many(self, method, keys, concurrency, on_error, windows, resume, list(arguments.items())))
 
     async def ipo_calendar(
         self,
@@ -1671,7 +1675,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.ipo_calendar(["sg"]))[0]["market"]
         'sg'
         """
-        return await self._ipo_calendar(markets, on_error)
+        return await boardlot.calendar.ipo_calendar_async(self, markets, on_error=on_error)
 
     async def request(
         self,
@@ -1697,7 +1701,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.request("GET", "/api/v1.0/server-time")).status
         200
         """
-        return await self._request(method, path, query, body, headers)
+        return await self._boardlot_core.request(method, path, query, body, headers)
 
     def paginate(
         self,
@@ -1725,7 +1729,7 @@ class AsyncClient(_core.ClientBase):
         >>> client.paginate("GET", "/any/list", paging="next_key", rows="data.list").requests
         0
         """
-        return AsyncPager(self._paginate(method, path, paging, rows, query, body, resume))
+        return AsyncPager(self._boardlot_core.paginate(self, method, path, paging, rows, query, body, resume))
 
     def explain(
         self,
@@ -1747,4 +1751,4 @@ class AsyncClient(_core.ClientBase):
         >>> client.explain("GET", "/api/v1.0/server-time").payload_lines[1:]
         ['GET', '/api/v1.0/server-time', '', '']
         """
-        return self._explain(method, path, query, body, list(arguments.items()))
+        return self._boardlot_core.explain(method, path, query, body, list(arguments.items()))

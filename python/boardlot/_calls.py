@@ -10,6 +10,9 @@ from functools import wraps
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
+# Not on first use, which may be at the end of the program, when nothing can be imported.
+from ._support.clients import is_own
+
 Thing = TypeVar("Thing", bound="Callable[..., Any]")
 
 # `inspect` would take longer to import than boardlot.
@@ -52,7 +55,7 @@ def empty_frames(error: BaseException) -> None:
         while step is not None:
             frame = step.tb_frame
             has_ended = frame is ended or not frame.f_code.co_flags & SPARED
-            if has_ended and f"{frame.f_globals.get('__name__')}.".startswith("boardlot."):
+            if has_ended and is_own(frame):
                 with suppress(RuntimeError):  # It is running, or suspended.
                     frame.clear()
             step = step.tb_next
@@ -111,6 +114,8 @@ def _explained(function: FunctionType) -> Callable[..., Any]:
             del args, kwargs
         try:
             return await coroutine
+        except GeneratorExit:  # Nobody receives it, and it may be the end of the program.
+            raise
         except BaseException as error:
             empty_frames(error)
             raise

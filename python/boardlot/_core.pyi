@@ -23,7 +23,6 @@ __all__ = [
     "Batch",
     "BearerToken",
     "BuiltInEndpoint",
-    "ClientBase",
     "DateRange",
     "EncryptedFileStore",
     "Endpoint",
@@ -54,6 +53,7 @@ __all__ = [
     "SchemaField",
     "Shape",
     "TokenStoreBase",
+    "_ClientCore",
     "_FileLock",
     "__version__",
     "_application_limit",
@@ -1414,12 +1414,16 @@ class Sandbox:
         /,
     ) -> None: ...
 
-@disjoint_base
-class ClientBase:
-    """The base class of `Client` and `AsyncClient`."""
+@final
+class _ClientCore:
+    """The core of a `Client` or an `AsyncClient`. What it makes for them keeps the client alive, as `owner`."""
 
-    _call_mode: str
-    def __new__(cls, base_url: str | None = None, **options: Any) -> Self: ...
+    def __new__(
+        cls, mode: Literal["sync", "async"], base_url: str | None, options: dict[str, Any]
+    ) -> Self: ...
+    @property
+    def is_async(self) -> bool:
+        """True if calls are awaited."""
     @property
     def base_url(self) -> str:
         """The base URL of the service."""
@@ -1434,34 +1438,37 @@ class ClientBase:
         """The seconds by which the service's clock is ahead of this machine's. The timestamps of signed
         requests are corrected by them. It is 0.0 until the service rejects a timestamp.
         """
-    # Each returns its result, or an awaitable of it in `AsyncClient`: typed in `_api.py`.
-    def _blocking(self) -> ClientBase: ...
-    def _close(self) -> None: ...
-    def _instrument(
+    def given(self) -> dict[str, Any]: ...
+    # Each returns its result, or an awaitable of it for an `AsyncClient`: typed in `_api.py`.
+    def blocking(self) -> _ClientCore: ...
+    def close(self) -> None: ...
+    def instrument(
         self,
         on_request: Callable[[RequestEvent], Mapping[str, str] | None] | None,
         on_response: Callable[[ResponseEvent], object] | None,
     ) -> None: ...
-    def _server_time(self) -> Any: ...
-    def _service_now(self) -> Any: ...
-    def _token_header(self, rejected: str | None) -> Any: ...
-    def _call(
+    def server_time(self) -> Any: ...
+    def service_now(self) -> Any: ...
+    def token_header(self, rejected: str | None) -> Any: ...
+    def call(
         self, endpoint: BuiltInEndpoint | str | Endpoint[Any], arguments: list[tuple[str, Any]]
     ) -> Any: ...
-    def _pages(
+    def pages(
         self,
+        owner: object,
         endpoint: BuiltInEndpoint | str | Endpoint[Any],
         arguments: list[tuple[str, Any]],
         windows: int | Literal["auto"] | None,
         resume: str | None,
     ) -> Pages: ...
-    def _part_of_pages(
+    def part_of_pages(
         self,
+        owner: object,
         endpoint: BuiltInEndpoint | str | Endpoint[Any],
         arguments: list[tuple[str, Any]],
         part: tuple[int, int],
     ) -> Pages: ...
-    def _request(
+    def request(
         self,
         method: str,
         path: str,
@@ -1469,8 +1476,9 @@ class ClientBase:
         body: dict[str, Any] | list[Any] | bytes | None,
         headers: Mapping[str, str] | None,
     ) -> Any: ...
-    def _paginate(
+    def paginate(
         self,
+        owner: object,
         method: str,
         path: str,
         paging: str | DateRange,
@@ -1479,7 +1487,7 @@ class ClientBase:
         body: dict[str, Any] | None,
         resume: str | None,
     ) -> Pages: ...
-    def _explain(
+    def explain(
         self,
         method: str | Endpoint[Any],
         path: str | None,
@@ -1487,9 +1495,9 @@ class ClientBase:
         body: dict[str, Any] | list[Any] | bytes | None,
         arguments: list[tuple[str, Any]],
     ) -> Any: ...
-    def _ipo_calendar(self, markets: Iterable[str], on_error: str) -> Any: ...
-    def _pages_many(
+    def pages_many(
         self,
+        owner: object,
         endpoint: BuiltInEndpoint | str | Endpoint[Any],
         keys: Iterable[str | int],
         concurrency: int,
@@ -1498,7 +1506,7 @@ class ClientBase:
         resume: str | None,
         arguments: list[tuple[str, Any]],
     ) -> Pages: ...
-    def _fetch_many(
+    def fetch_many(
         self,
         endpoint: BuiltInEndpoint | str | Endpoint[Any],
         keys: Iterable[str | int],

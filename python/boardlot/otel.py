@@ -65,7 +65,7 @@ def instrument(
         trace.get_tracer("boardlot", __version__, tracer_provider, SCHEMA_URL),
         metrics.get_meter("boardlot", __version__, meter_provider, SCHEMA_URL),
     )
-    client._instrument(hooks.on_request, hooks.on_response)
+    client._boardlot_core.instrument(hooks.on_request, hooks.on_response)
 
 
 @explained
@@ -83,7 +83,7 @@ def uninstrument(client: Client | AsyncClient) -> None:
         >>> instrument(client)
         >>> uninstrument(client)
     """
-    checked(client)._instrument(None, None)
+    checked(client)._boardlot_core.instrument(None, None)
 
 
 @explained

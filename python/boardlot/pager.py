@@ -678,8 +678,3 @@ class AsyncPager(AsyncView[T_co]):
                 "an AsyncPager is asynchronous and has no indices: write `async for`, or "
                 "`await pager.all()`"
             )
-
-
-def pager_of(client: Any, pages: Pages) -> Pager[Any] | AsyncPager[Any]:
-    """The pager of a client of either kind."""
-    return AsyncPager(pages) if client._call_mode == "async" else Pager(pages)

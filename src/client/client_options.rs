@@ -7,7 +7,7 @@ use pyo3::types::PyBool;
 use super::{
     cassette::cassette,
     connect_options::{attempt_seconds, authorities, connect_option},
-    options::{CLIENT_OPTIONS, OptionKind},
+    options::{CLIENT_OPTIONS, ConnectKind, OptionKind},
     rate_limit::{client_rate, profile_rate},
 };
 use crate::prelude::*;
@@ -30,19 +30,23 @@ const MISSING: &str =
     "base_url is missing; pass base_url or profile: no environment variable BOARDLOT_* is read";
 
 /// A client made from its Python arguments, its observer, and the Python objects to which it has only
-/// weak references: they must live as long as the client.
+/// weak references: they must live as long as the client. `given` gets the arguments that are not the defaults.
 pub fn build_client(
-    py: Python<'_>,
     base_url: Option<String>,
+    options: &Bound<'_, PyDict>,
     given: &Bound<'_, PyDict>,
 ) -> PyResult<(Core, Arc<PythonObserver>, Vec<Py<PyAny>>)> {
+    let py = options.py();
     let mut transport = TransportOptions::default();
+    let mut defaults = TransportOptions::default();
     let (mut auth, mut profile) = (None, None);
     let mut recorded_base_url = None;
     let (mut on_request, mut on_response) = (None, None);
     for option in CLIENT_OPTIONS {
         let name = option.name;
-        let Some(value) = given.get_item(name)?.filter(|value| !value.is_none()) else { continue };
+        let Some(value) = options.get_item(name)?.filter(|value| !value.is_none()) else {
+            continue;
+        };
         match option.kind {
             OptionKind::Credentials => auth = Some(Auth::from_argument(&value)?),
             OptionKind::Profile => {
@@ -53,8 +57,8 @@ pub fn build_client(
                 transport.cassette = Some(cassette);
                 recorded_base_url = base_url;
             }
-            OptionKind::RequestHook => on_request = Some(value),
-            OptionKind::ResponseHook => on_response = Some(value),
+            OptionKind::RequestHook => on_request = Some(value.clone()),
+            OptionKind::ResponseHook => on_response = Some(value.clone()),
             OptionKind::WebSocketUrl => {
                 let url = caller_arguments::text(name, &value)?;
                 check_address(name, &url, ["wss", "ws"]).or_raise(py)?;
@@ -78,6 +82,9 @@ pub fn build_client(
                     .map_err(|_| wrong_type(name, &value, "True or False"))?
                     .is_true();
             }
+        }
+        if !is_default(option.kind, &mut transport, &mut defaults) {
+            given.set_item(name, value)?;
         }
     }
     if let Some(profile) = &profile {
@@ -118,26 +125,25 @@ pub fn build_client(
     Ok((core, observer, referents))
 }
 
-/// Refuses options without a name, and those that do not exist. The constructor of a subclass may have others.
-pub fn check_names(
-    class: &Bound<'_, PyType>,
-    others: &Bound<'_, PyTuple>,
-    given: &Bound<'_, PyDict>,
-) -> PyResult<()> {
-    let own = class.module()? == "boardlot._api";
-    let unknown = PyDict::new(class.py());
-    let names: Vec<&str> = CLIENT_OPTIONS.iter().map(|option| option.name).collect();
-    for (name, value) in given.iter().filter(|_| own) {
-        if !names.contains(&name.extract::<&str>()?) {
-            unknown.set_item(name, value)?;
+/// Checks that an option has its default.
+fn is_default(
+    kind: OptionKind,
+    options: &mut TransportOptions,
+    defaults: &mut TransportOptions,
+) -> bool {
+    match kind {
+        OptionKind::Seconds(field) => field(options) == field(defaults),
+        OptionKind::Integer { get, .. } => get(options) == get(defaults),
+        OptionKind::Flag(field) => field(options) == field(defaults),
+        OptionKind::Connect(ConnectKind::Seconds(field)) => {
+            field(&mut options.connect) == field(&mut defaults.connect)
         }
+        OptionKind::Connect(ConnectKind::Integer { field, .. }) => {
+            field(&mut options.connect) == field(&mut defaults.connect)
+        }
+        // `None`, which is skipped.
+        _ => false,
     }
-    if others.is_empty() && unknown.is_empty() {
-        return Ok(());
-    }
-    let wrong_calls = import(class.py(), "boardlot._support.wrong_calls")?;
-    let given = (class.name()?, ["base_url"], names, others, unknown);
-    Err(PyErr::from_value(wrong_calls.invoke_method("wrong_call", given)?))
 }
 
 /// Refuses to pickle options that are secrets or may be: a pickle is a file that others can read.

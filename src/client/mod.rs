@@ -1,7 +1,7 @@
 //! The client, its options, endpoints, responses and cassettes.
 
 pub mod cassette;
-pub mod client_base;
+pub mod client_core;
 pub mod client_options;
 pub mod connect_options;
 pub mod endpoint;

@@ -6,7 +6,7 @@
 use pyo3::{
     BoundObject,
     conversion::FromPyObjectOwned,
-    exceptions::{PyRuntimeError, PyStopAsyncIteration, PyStopIteration, PyUserWarning},
+    exceptions::{PyRuntimeError, PyStopAsyncIteration, PyStopIteration},
     prelude::*,
     types::{PyDict, PyString, PyTuple},
 };
@@ -88,8 +88,7 @@ pub fn import<'py>(py: Python<'py>, module: &str) -> PyResult<Bound<'py, PyAny>>
 
 /// A warning for the caller of boardlot, at the line of the call.
 pub fn warn(py: Python<'_>, text: String) -> PyResult<()> {
-    let category = py.get_type::<PyUserWarning>();
-    import(py, "warnings")?.invoke_method("warn", (text, category, 1)).map(drop)
+    import(py, "boardlot._support.clients")?.invoke_method("warn", (text,)).map(drop)
 }
 
 /// Runs the handlers of signals that have arrived.

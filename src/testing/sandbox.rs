@@ -355,7 +355,7 @@ impl Sandbox {
         let class: Bound<'py, PyType> = import(py, "boardlot")?.getattr(class)?.cast_into()?;
         let client = class.invoke_named((sandbox.base_url(),), Some(&options))?;
         // The sandbox lives at least as long as its clients.
-        client.setattr("_sandbox", this)?;
+        client.setattr("_boardlot_sandbox", this)?;
         Ok(client)
     }
 }

@@ -241,7 +241,7 @@ def test_a_value_becomes_the_same_in_dicts_frames_and_views(archive, book, clien
     book.failures[VECTORS.path] = [page_of(vectors()) for _ in range(3)]
     # In a list, a number of a text field is as Python shows it, so that it is compared with a list.
     listed = client.call(VECTORS)
-    sent = client._call(VECTORS, [])
+    sent = client._boardlot_core.call(VECTORS, [])
     report = archive.update(client, lists=[(VECTORS, {})])
     assert (report.new, report.errors) == (len(VALUES), {})
     frame = frames.to_arrow(sent, invalid="null").to_pylist()

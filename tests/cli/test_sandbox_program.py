@@ -56,7 +56,7 @@ def fetched(base_url, token, path, body=None, context=None):
 
 def token_of(sandbox):
     with sandbox.client("oauth") as client:
-        return client._token_header(None).removeprefix("Bearer ")
+        return client._boardlot_core.token_header(None).removeprefix("Bearer ")
 
 
 @pytest.mark.parametrize("seed", [0, 7])

@@ -9,23 +9,6 @@ from ..support.processes import program, run_python
 from ..support.service import StandInService
 
 
-@pytest.mark.parametrize("client", [bl.Client, bl.AsyncClient])
-def test_a_subclass_cannot_pass_on_arguments_that_would_be_ignored(client):
-    class Same(client):
-        def __init__(self, base_url, **options):
-            super().__init__(base_url, **options)
-            self.desk = 7
-
-    class Other(client):
-        def __init__(self, base_url):
-            super().__init__(base_url, timeout=0.3)
-
-    same = Same("https://api.example.com", timeout=5, auth=bl.BearerToken("x" * 12))
-    assert (same.desk, same.base_url) == (7, "https://api.example.com")
-    with pytest.raises(TypeError, match=r"a different timeout than Other\(\) was called with"):
-        Other("https://api.example.com")
-
-
 def test_a_url_that_is_too_long_is_not_sent():
     with StandInService() as service, bl.Client(service.base_url) as client:
         for call in (

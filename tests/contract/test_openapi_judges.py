@@ -55,7 +55,7 @@ def service():
     """A sandbox with its token, and the number of its fills and the code of the last."""
     with bl.Sandbox(seed=7, fills=500) as sandbox, sandbox.client("oauth") as client:
         fills = client.fills_history("281756", "HK").all()
-        yield sandbox, client._token_header(None).removeprefix("Bearer "), fills
+        yield sandbox, client._boardlot_core.token_header(None).removeprefix("Bearer "), fills
 
 
 def test_the_official_validator_accepts_it():

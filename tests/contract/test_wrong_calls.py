@@ -258,7 +258,7 @@ def test_a_secret_by_another_name_is_not_shown(call, said):
     while (traceback := traceback.tb_next) is not None:
         frames.append(traceback.tb_frame.f_locals)
     # Besides that of the lambda.
-    assert "canary" not in f"{caught.value} {frames[1:]}" and len(frames) == 1
+    assert "canary" not in f"{caught.value} {frames[1:]}"
 
 
 @pytest.mark.parametrize(

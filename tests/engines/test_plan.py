@@ -137,9 +137,11 @@ def test_a_part_that_no_range_has_is_rejected(client):
     arguments = [("acc_id", "1"), ("trd_market", "HK"), ("start", at(0)), ("end", at(2))]
     for part in [(2, 2), (0, 3)]:
         with pytest.raises(bl.ConfigError, match="is not a part of this call's time range"):
-            client._part_of_pages("fills_history", arguments, part)
+            client._boardlot_core.part_of_pages(client, "fills_history", arguments, part)
     with pytest.raises(bl.ConfigError, match="has no time range"):
-        client._part_of_pages("plate_stocks", [("plate_code", "HK.BK1001")], (0, 2))
+        client._boardlot_core.part_of_pages(
+            client, "plate_stocks", [("plate_code", "HK.BK1001")], (0, 2)
+        )
 
 
 def test_a_partition_and_its_reference_have_no_secret(client):

@@ -113,7 +113,8 @@ class Workplace:
 
     def pages(self):
         given = [("acc_id", ACCOUNT), ("trd_market", "HK")]
-        return self.client._pages("fills_history", given, None, None)
+        core = self.client._boardlot_core
+        return core.pages(self.client, "fills_history", given, None, None)
 
     def page(self):
         return self.pages().after(None)
@@ -133,7 +134,7 @@ class Workplace:
             "AuthorizationRequest": lambda: self.app(bl.OAuthApp).authorization_url(),
             "Batch": lambda: self.stream().pages(self.page(), 0)[0],
             "BearerToken": lambda: bl.BearerToken("token"),
-            "ClientBase": self.sandbox.client,
+            "_ClientCore": lambda: self.sandbox.client()._boardlot_core,
             "DateRange": lambda: bl.DateRange("end", before="time"),
             "EncryptedFileStore": lambda: bl.EncryptedFileStore(self.path(), lambda: "words"),
             "Endpoint": lambda: bl.Endpoint("flow", "GET", "/flow", record={"time": "seconds"}),
@@ -189,20 +190,24 @@ class Workplace:
             "OAuthApp.auth": ((), {"user": "alice"}),
             "OAuthApp.fetch_token": ((f"{CALLBACK}?code=1&state=1",), exchange),
             "GeneratedKey._encrypted_pem": (("words",), {}),
-            "ClientBase._instrument": ((None, None), {}),
-            "ClientBase._call": (dividend, {}),
-            "ClientBase._has": (("timeout", 1.0, None), {}),
-            "ClientBase._pages": (("plate_stocks", [("plate_code", "HK.BK1001")], None, None), {}),
-            "ClientBase._request": (("GET", TIME, None, None, None), {}),
-            "ClientBase._paginate": (("GET", TIME, "next_key", "data", None, None, None), {}),
-            "ClientBase._explain": (("GET", TIME, None, None, []), {}),
-            "ClientBase._fetch_many": (("dividends", ["HK.00700"], 2, "raise", False, []), {}),
-            "ClientBase._pages_many": (
-                ("fills_history", [281756], 2, "raise", None, [("trd_market", "HK")]),
+            "_ClientCore.instrument": ((None, None), {}),
+            "_ClientCore.call": (dividend, {}),
+            "_ClientCore.pages": (
+                (self.client, "plate_stocks", [("plate_code", "HK.BK1001")], None, None),
                 {},
             ),
-            "ClientBase._part_of_pages": (PART, {}),
-            "ClientBase._ipo_calendar": ((["hk"], "collect"), {}),
+            "_ClientCore.request": (("GET", TIME, None, None, None), {}),
+            "_ClientCore.paginate": (
+                (self.client, "GET", TIME, "next_key", "data", None, None, None),
+                {},
+            ),
+            "_ClientCore.explain": (("GET", TIME, None, None, []), {}),
+            "_ClientCore.fetch_many": (("dividends", ["HK.00700"], 2, "raise", False, []), {}),
+            "_ClientCore.pages_many": (
+                (self.client, "fills_history", [281756], 2, "raise", None, [("trd_market", "HK")]),
+                {},
+            ),
+            "_ClientCore.part_of_pages": ((self.client, *PART), {}),
             "LoginFlow.finish": ((f"{CALLBACK}?code=1&state=1",), {}),
             "PageStream.capsule": ((iter(()),), {}),
             "PageStream.pages": ((self.page(), 0), {}),

@@ -6,7 +6,10 @@ mod options;
 use boardlot_client::http::TransportOptions;
 
 use self::options::{CLIENT_OPTIONS, ClientOption, ConnectKind, OptionKind};
-use super::{python_text::hanging, wrapped};
+use super::{
+    python_text::{CORE, hanging},
+    wrapped,
+};
 
 /// The annotation of an option's parameter, and its default.
 fn annotation_and_default(kind: OptionKind) -> (&'static str, String) {
@@ -58,8 +61,8 @@ pub fn constructor_doc() -> String {
     out
 }
 
-/// The constructor with the default of every option.
-pub fn constructor(class: &str) -> String {
+/// The constructor with the default of every option. `mode` is that of the core.
+pub fn constructor(mode: &str) -> String {
     let mut out = String::from(
         "    def __init__(\n        self,\n        base_url: str | None = None,\n        *,\n",
     );
@@ -67,12 +70,12 @@ pub fn constructor(class: &str) -> String {
         let (annotation, default) = annotation_and_default(option.kind);
         out += &format!("        {}: {annotation} = {default},\n", option.name);
     }
-    out + &format!(
-        "    ) -> None:\n        # The base's `__new__` has done everything, with what the class was called with.\n        \
-         if type(self) is not {class}:\n            \
-         from ._support.clients import require_given\n\n            \
-         require_given({class}, self, locals())\n"
-    )
+    // Not by `__setattr__`, of which a subclass may have one that needs what its constructor sets later.
+    out += &format!("    ) -> None:\n        core = _ClientCore(\"{mode}\", base_url, {{\n");
+    for option in CLIENT_OPTIONS {
+        out += &format!("            \"{0}\": {0},\n", option.name);
+    }
+    out + &format!("        }})\n        object.__setattr__(self, \"{CORE}\", core)\n")
 }
 
 /// The options as keyword arguments, for the types of what passes them on.

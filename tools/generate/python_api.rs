@@ -10,7 +10,7 @@ use super::{
     client_options::{constructor, constructor_doc, keywords},
     methods::{ExampleArgument, Method, method_of, notes},
     python_common,
-    python_text::{Face, definition, doctest, hanging, head},
+    python_text::{CORE, Face, definition, doctest, hanging, head},
     wrapped,
 };
 
@@ -42,12 +42,11 @@ fn class(face: Face) -> String {
              cancels its request.",
         ),
     };
-    let tag = if face == Face::Sync { "sync" } else { "async" };
+    let mode = if face == Face::Sync { "sync" } else { "async" };
     let mut out = format!(
-        "\n\n@explained\nclass {name}(_core.ClientBase):\n    \"\"\"{opening}\n\n{}    \"\"\"\n\n    \
-         _call_mode = \"{tag}\"\n\n{}\n{}",
+        "\n\n@explained\nclass {name}(ClientBase):\n    \"\"\"{opening}\n\n{}    \"\"\"\n\n{}\n{}",
         constructor_doc(),
-        constructor(name),
+        constructor(mode),
         context(face),
     );
     for endpoint in ENDPOINTS {
@@ -63,19 +62,11 @@ fn context(face: Face) -> String {
         "    {asynchronous}def __{a}enter__(self) -> Self:\n        return self\n\n    \
          {asynchronous}def __{a}exit__(\n        self,\n        kind: type[BaseException] | None,\n        \
          error: BaseException | None,\n        traceback: types.TracebackType | None,\n    ) -> None:\n        \
-         self._close()\n\n    \
+         self.{CORE}.close()\n\n    \
          {asynchronous}def close(self) -> None:\n        \
          \"\"\"Closes the client: later calls raise `ConfigError`.\n\n        \
-         >>> {awaited}client.close()\n        \"\"\"\n        self._close()\n\n    \
+         >>> {awaited}client.close()\n        \"\"\"\n        self.{CORE}.close()\n\n    \
          if not typing.TYPE_CHECKING:\n\n        \
-         def __getattr__(self, name):\n            \
-         from ._support.clients import missing_attribute\n\n            \
-         raise missing_attribute(self, name)\n\n        \
-         def __setattr__(self, name, value):\n            \
-         if name in ClientOptions.__annotations__:\n                \
-         from ._support.clients import unchangeable\n\n                \
-         raise unchangeable(self, name)\n            \
-         super().__setattr__(name, value)\n\n        \
          def __{other}enter__(self):\n            \
          from ._support.clients import wrong_context_manager\n\n            \
          raise wrong_context_manager(self)\n\n        \
@@ -95,13 +86,13 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
     let awaited = if is_async { "await " } else { "" };
     let row = python_common::constant(endpoint);
     let call = match (&endpoint.response, paged) {
-        (ResponseShape::ServerTime(_), _) => format!("{awaited}self._server_time()"),
+        (ResponseShape::ServerTime(_), _) => format!("{awaited}self.{CORE}.server_time()"),
         (_, true) => {
             let windows = if endpoint.time_range().is_some() { "windows" } else { "None" };
             let pager = python_common::pager(face);
-            format!("{pager}(self._pages({row}, {passed}, {windows}, resume))")
+            format!("{pager}(self.{CORE}.pages(self, {row}, {passed}, {windows}, resume))")
         }
-        (_, false) => format!("records_of({awaited}self._call({row}, {passed}))"),
+        (_, false) => format!("records_of({awaited}self.{CORE}.call({row}, {passed}))"),
     };
     let signature = signature(endpoint, annotation);
     let returns = match &endpoint.response {

@@ -2,7 +2,7 @@
 
 use boardlot_client::api::{ENDPOINTS, Endpoint, ParameterKind, Record, ResponseShape};
 
-use super::python_text::{Face, definition, doctest, head};
+use super::python_text::{CORE, Face, definition, doctest, head};
 
 /// A method that is not an endpoint: the same in both classes but for `await`.
 struct Common {
@@ -12,8 +12,18 @@ struct Common {
     returns: Returns,
     doc: &'static str,
     example: CommonExample,
-    /// The arguments of the core's method `_name`.
-    passed: &'static str,
+    callee: Callee,
+}
+
+/// The function that a method calls, and the arguments.
+#[derive(Clone, Copy)]
+enum Callee {
+    /// The core's method of the same name, with these arguments.
+    Core(&'static str),
+    /// The core's method of this name, which makes pages that keep the client alive.
+    Pages(&'static str, &'static str),
+    /// A function of the package, whose name ends with `_async` for an `AsyncClient`.
+    Package(&'static str, &'static str),
 }
 
 /// The call, a Python expression in which `{}` stands for it, and what that evaluates to.
@@ -46,7 +56,7 @@ const COMMON: &[Common] = &[
             "{}[0][\"side\"] in list(bl.SimSide)",
             "True",
         ),
-        passed: "endpoint, list(arguments.items())",
+        callee: Callee::Core("endpoint, list(arguments.items())"),
     },
     Common {
         name: "pages",
@@ -69,7 +79,7 @@ const COMMON: &[Common] = &[
             "{}.requests",
             "0",
         ),
-        passed: "endpoint, list(arguments.items()), None, resume",
+        callee: Callee::Pages("pages", "endpoint, list(arguments.items()), None, resume"),
     },
     Common {
         name: "fetch_many",
@@ -100,7 +110,9 @@ const COMMON: &[Common] = &[
             "{}[0][\"symbol\"]",
             "'HK.00700'",
         ),
-        passed: "method, keys, concurrency, on_error, windows, progress, list(arguments.items())",
+        callee: Callee::Core(
+            "method, keys, concurrency, on_error, windows, progress, list(arguments.items())",
+        ),
     },
     Common {
         name: "pages_many",
@@ -134,7 +146,10 @@ const COMMON: &[Common] = &[
             "next({})[\"acc_id\"] == sandbox.accounts[\"trade\"][0]",
             "True",
         ),
-        passed: "method, keys, concurrency, on_error, windows, resume, list(arguments.items())",
+        callee: Callee::Pages(
+            "pages_many",
+            "method, keys, concurrency, on_error, windows, resume, list(arguments.items())",
+        ),
     },
     Common {
         name: "ipo_calendar",
@@ -151,7 +166,7 @@ const COMMON: &[Common] = &[
               With `on_error=\"collect\"`, `.errors` has the markets that failed.\n\n\
               Raises `ConfigError` for an unknown market, and the errors of `ipo_list`.",
         example: CommonExample("client.ipo_calendar([\"sg\"])", "{}[0][\"market\"]", "'sg'"),
-        passed: "markets, on_error",
+        callee: Callee::Package("boardlot.calendar.ipo_calendar", "markets, on_error=on_error"),
     },
     Common {
         name: "request",
@@ -178,7 +193,7 @@ const COMMON: &[Common] = &[
             "{}.status",
             "200",
         ),
-        passed: "method, path, query, body, headers",
+        callee: Callee::Core("method, path, query, body, headers"),
     },
     Common {
         name: "paginate",
@@ -207,7 +222,7 @@ const COMMON: &[Common] = &[
             "{}.requests",
             "0",
         ),
-        passed: "method, path, paging, rows, query, body, resume",
+        callee: Callee::Pages("paginate", "method, path, paging, rows, query, body, resume"),
     },
     Common {
         name: "explain",
@@ -230,7 +245,7 @@ const COMMON: &[Common] = &[
             "{}.payload_lines[1:]",
             "['GET', '/api/v1.0/server-time', '', '']",
         ),
-        passed: "method, path, query, body, list(arguments.items())",
+        callee: Callee::Core("method, path, query, body, list(arguments.items())"),
     },
 ];
 
@@ -260,7 +275,12 @@ fn method(face: Face, common: &Common) -> String {
         _ => expression.to_owned(),
     };
     let doc = format!("{}\n\n{}", common.doc, doctest(&call, &expression, result));
-    let call = format!("self._{}({})", common.name, common.passed);
+    let call = match (common.callee, face) {
+        (Callee::Core(passed), _) => format!("self.{CORE}.{}({passed})", common.name),
+        (Callee::Pages(name, passed), _) => format!("self.{CORE}.{name}(self, {passed})"),
+        (Callee::Package(name, passed), Face::Sync) => format!("{name}(self, {passed})"),
+        (Callee::Package(name, passed), Face::Async) => format!("{name}_async(self, {passed})"),
+    };
     let call = match common.returns {
         Returns::Pager(_) => format!("{}({call})", pager(face)),
         Returns::Plain(_) => call,

@@ -9,6 +9,9 @@ pub enum Face {
     Async,
 }
 
+/// The attribute of a client that has its core.
+pub const CORE: &str = "_boardlot_core";
+
 /// The line or lines of a method's `def`.
 pub fn head(
     is_async: bool,

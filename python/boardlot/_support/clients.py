@@ -4,27 +4,17 @@ and the errors for names that do not exist, with the nearest one that does."""
 from __future__ import annotations
 
 import re
+import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta, timezone
+from types import FrameType
 from typing import Any, TypeVar
 
 from boardlot import _core
 from boardlot._support.nearest import did_you_mean
 
 Row = TypeVar("Row")
-
-
-def require_given(of: Any, client: Any, passed: Mapping[str, Any]) -> None:
-    """Refuse the arguments of a subclass's `super().__init__` that its own call did not have."""
-    defaults = of.__init__.__wrapped__.__kwdefaults__
-    for name, default in {"base_url": None, **defaults}.items():
-        if not client._has(name, passed[name], default):
-            own = type(client).__name__
-            raise TypeError(
-                f"{own}.__init__ passes a different {name} than {own}() was called with, but a "
-                f"client is created by __new__: override that, or write a function that makes it"
-            )
 
 
 # Names of what this service does not document, though its clients elsewhere have it.
@@ -68,13 +58,23 @@ OF_RESPONSES = {
 
 
 def missing_attribute(instance: object, name: str) -> AttributeError:
-    """The error for an attribute that a client, records, a pager or a response does not have."""
+    """The error for an attribute that records, a pager or a response does not have."""
+    return _missing(instance, name, lambda known: _instead(instance, name, known))
+
+
+def missing_member(client: object, name: str) -> AttributeError:
+    """The error for an attribute that a client does not have."""
+    if "_boardlot_core" not in vars(client):
+        kind = type(client).__name__
+        return AttributeError(f"{kind}.__init__ has to call super().__init__()", obj=client)
+    return _missing(client, name, lambda known: _nearest(name, known))
+
+
+def _missing(instance: object, name: str, advice: Callable[[list[str]], str]) -> AttributeError:
     kind = type(instance)
     text = f"{kind.__name__!r} object has no attribute {name!r}"
     if not name.startswith("_"):
-        known = [word for word in dir(kind) if not word.startswith("_")]
-        is_client = isinstance(instance, _core.ClientBase)
-        text += _nearest(name, known) if is_client else _instead(instance, name, known)
+        text += advice([word for word in dir(kind) if not word.startswith("_")])
     # Without its name, which would make a traceback repeat the suggestion.
     return AttributeError(text, obj=instance)
 
@@ -173,14 +173,13 @@ def warn_of_end(end: Time) -> None:
     following = date.fromisoformat(day) + timedelta(days=1)
     text = f"end is the date {day}, the beginning of that day (midnight UTC): its fills are "
     text += f"not read; to read them, pass end='{following}T00:00Z', otherwise end='{day}T00:00Z'"
-    # At the caller of the client's method, which is called by `calls`.
-    warnings.warn(text, stacklevel=4)
+    warn(text)
 
 
-def wrong_context_manager(client: object) -> TypeError:
+def wrong_context_manager(client: Any) -> TypeError:
     """The error for `with` on an `AsyncClient`, or `async with` on a `Client`."""
     name = type(client).__name__
-    if getattr(client, "_call_mode", "sync") == "async":
+    if client._boardlot_core.is_async:
         return TypeError(f"{name} is asynchronous: write `async with`, or use Client with `with`")
     return TypeError(f"{name} blocks: write `with`, or use AsyncClient with `async with`")
 
@@ -190,12 +189,30 @@ Day = str | date
 Time = str | int | date | datetime
 
 
-def rebuild(kind: type, arguments: dict[str, Any]) -> object:
-    """The object of this class, made from the keyword arguments that its pickle carries."""
-    return kind(**arguments)
+def rebuild(kind: Any, arguments: dict[str, Any]) -> object:
+    """The client of this class, made from the arguments that its pickle carries: those of the
+    constructor of boardlot's class, as that of a subclass may take others.
+    """
+    client = kind.__new__(kind)
+    own = next(one for one in kind.__mro__ if one.__module__ == "boardlot._api")
+    own.__init__(client, **arguments)
+    return client
 
 
 def warn_of_members(name: str) -> None:
     """Warn of a dict that is passed as other clients take it."""
     text = f"{name} is sent as an argument of this name; to send its members, pass them by name: "
-    warnings.warn(f"{text}call(endpoint, **{name})", stacklevel=4)
+    warn(f"{text}call(endpoint, **{name})")
+
+
+def warn(text: str) -> None:
+    """Warn, at the line from which boardlot was called."""
+    level, frame = 1, sys._getframe()
+    while is_own(frame) and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, stacklevel=level)
+
+
+def is_own(frame: FrameType) -> bool:
+    """True for code of boardlot's."""
+    return f"{frame.f_globals.get('__name__')}.".startswith("boardlot.")

@@ -19,7 +19,6 @@ def imported_by_the_core() -> None:
     import os
     import select
     import sys
-    import warnings
 
     import boardlot._headers
     import boardlot._support.awaiting
@@ -32,7 +31,6 @@ def imported_by_the_core() -> None:
     import boardlot._support.row_classes
     import boardlot._support.typed_dict
     import boardlot._support.wrong_calls
-    import boardlot.calendar
     import boardlot.errors
     import boardlot.frames
 

@@ -133,7 +133,7 @@ class Query:
         service's clock."""
         arguments = list(self.arguments_for(self.keys[0] if self.keys else None).items())
         span = _time_range(self.method, arguments)
-        return span or _time_range(self.method, arguments, client._service_now())
+        return span or _time_range(self.method, arguments, client._boardlot_core.service_now())
 
 
 def _each_once(keys: Iterable[K]) -> tuple[K, ...]:
@@ -225,11 +225,12 @@ class Partition:
     def call(self, client: Client, key: Key | None) -> Any:
         """The rows of one of its keys: a pager, for which nothing is sent yet, if it has pages."""
         method, arguments = self.query.method, list(self.query.arguments_for(key).items())
+        core = client._boardlot_core
         if self.query.has_range:
-            return Pager(client._part_of_pages(method, arguments, (self.part, self.parts)))
+            return Pager(core.part_of_pages(client, method, arguments, (self.part, self.parts)))
         if self.query.is_paged:
-            return Pager(client._pages(method, arguments, None, None))
-        return client._call(method, arguments)
+            return Pager(core.pages(client, method, arguments, None, None))
+        return core.call(method, arguments)
 
     def read(
         self, client: Client, columns: Sequence[str], *, concurrency: int = 8, whole: bool = False
@@ -242,7 +243,7 @@ class Partition:
         if whole or len(self.keys) != 1:
             fixed = dict(self.query.arguments)
             keys = [key for key in self.keys if key is not None]
-            fetched = client._fetch_many(
+            fetched = client._boardlot_core.fetch_many(
                 self.query.method, keys, concurrency, "raise", None, False, list(fixed.items())
             )
             rows, _errors = fetched

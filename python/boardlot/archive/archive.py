@@ -242,7 +242,8 @@ class Archive(Reader):
         work = self._update(client, series, checked, start, overlap, bar.add, max_age)
         for one in series:
             # Checked before anything is sent.
-            work.client._pages("fills_history", one.arguments, windows, None)
+            core = work.client._boardlot_core
+            core.pages(work.client, "fills_history", one.arguments, windows, None)
         work = replace(work, refused=refused.errors, windows=windows)
 
         def run() -> UpdateReport:

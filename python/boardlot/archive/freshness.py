@@ -57,7 +57,7 @@ class ServiceClock:
                 raise self._error
             if self._reading is None:
                 try:
-                    self._reading = self._client._service_now()
+                    self._reading = self._client._boardlot_core.service_now()
                 except BoardlotError as error:
                     self._error = error
                     raise

@@ -66,13 +66,14 @@ class ListSpec:
     def request(self, client: Any, key: str) -> Any:
         """The rows or the pager of a method of a client whose calls block."""
         method, arguments = self.endpoint or self.method, self.arguments(key)
+        core = client._boardlot_core
         if self.name == "ipos":
             from boardlot.calendar import REQUEST_TYPES
 
             arguments.append(("request_type", REQUEST_TYPES.get(key)))
         if self.paged:
-            return Pager(client._pages(method, arguments, None, None))
-        return client._call(method, arguments)
+            return Pager(core.pages(client, method, arguments, None, None))
+        return core.call(method, arguments)
 
     def rows(
         self, key: str, texts: Iterable[str], observed: bool = False, seen_at: int | None = None

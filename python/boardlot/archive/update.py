@@ -250,8 +250,11 @@ class FillReader:
         # Not as numbers, which the client takes for times since 1990 only.
         times = {"start": time_of(start), "end": time_of(end)}
         arguments = [*self.series.arguments, *times.items()]
+        client = self.work.client
         pager: Pager[Any] = Pager(
-            self.work.client._pages("fills_history", arguments, self.work.windows, position)
+            client._boardlot_core.pages(
+                client, "fills_history", arguments, self.work.windows, position
+            )
         )
         if position is None:
             store.begin(start, end)

@@ -16,7 +16,7 @@ from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from boardlot import AsyncClient, _core
+from boardlot import AsyncClient, Client, _core
 from boardlot._calls import explained
 
 if TYPE_CHECKING:
@@ -48,8 +48,13 @@ def owner() -> Owner | None:
 
 
 def blocking(client: Any) -> Any:
-    """The client whose calls block: that of an `AsyncClient` shares its connections and hooks."""
-    return client._blocking() if isinstance(client, AsyncClient) else client
+    """The client whose calls block: that of an `AsyncClient` shares its connections and hooks, and
+    keeps it alive."""
+    if not isinstance(client, AsyncClient):
+        return client
+    same: Any = Client.__new__(Client)
+    vars(same).update(_boardlot_core=client._boardlot_core.blocking(), _boardlot_owner=client)
+    return same
 
 
 def check_cancelled() -> None:

@@ -60,11 +60,13 @@ class Authorizer:
             ConfigError: The URL is of another service.
             LoginRequired: The user has to log in again.
         """
-        return HiddenHeader(self._client(url, Client)._token_header(rejected))
+        return HiddenHeader(self._client(url, Client)._boardlot_core.token_header(rejected))
 
     async def async_token(self, url: str, rejected: str | None = None) -> HiddenHeader:
         """The same, awaited."""
-        return HiddenHeader(await self._client(url, AsyncClient)._token_header(rejected))
+        return HiddenHeader(
+            await self._client(url, AsyncClient)._boardlot_core.token_header(rejected)
+        )
 
     def bind(self, url: str) -> None:
         """Reject a URL of another service than the first request's."""

@@ -234,7 +234,9 @@ def from_keys(
     with clients.reference.open() as local:
         # Without keys nothing is sent, but the method is checked.
         fixed = list(arguments.items())
-        no_rows, _ = local._fetch_many(method, invalid, concurrency, "raise", None, False, fixed)
+        no_rows, _ = local._boardlot_core.fetch_many(
+            method, invalid, concurrency, "raise", None, False, fixed
+        )
     key = no_rows.schema[0].name
     columns = empty(no_rows, decimals, meta, key)
     query = Query(method, tuple(arguments.items()), key, tuple(keys))

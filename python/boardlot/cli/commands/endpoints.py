@@ -89,7 +89,7 @@ def _result(client: Client, endpoint: _endpoints.Endpoint, arguments: dict[str, 
     """A time, rows or a pager; rows have every number as the service sent it."""
     if endpoint.paged or endpoint.method == "server_time":
         return getattr(client, endpoint.method)(**arguments)
-    return client._call(endpoint.method, list(arguments.items()))
+    return client._boardlot_core.call(endpoint.method, list(arguments.items()))
 
 
 def _typed(endpoint: _endpoints.Endpoint, arguments: dict[str, Any]) -> dict[str, str]:

@@ -153,7 +153,7 @@ def call(settings: Settings, name: str, arguments: tuple[str, ...], endpoints: P
     check_out(settings)
     with settings.client() as client:
         if endpoint.paging is None:
-            emit(settings, client._call(endpoint, list(values.items())))
+            emit(settings, client._boardlot_core.call(endpoint, list(values.items())))
         else:
             emit(settings, client.pages(endpoint, **values))
 

@@ -1,4 +1,4 @@
-//! The base class of `Client` and `AsyncClient`, whose typed methods are generated.
+//! The core of `Client` and `AsyncClient`, which are Python: their typed methods are generated.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use ::http::{HeaderMap, Method};
 use zeroize::Zeroizing;
 
 use super::{
-    client_options::{build_client, check_names, check_picklable},
+    client_options::{build_client, check_picklable},
     endpoint::Endpoint,
     endpoint_arguments::{
         ArgumentName, Arguments, BuiltInEndpoint, endpoint_arguments, warn_of_end_date,
@@ -39,9 +39,9 @@ use boardlot_client::{
     pages::{PagedCall, Windows},
 };
 
-/// The base class of `Client` and `AsyncClient`.
-#[pyclass(frozen, subclass, module = "boardlot._core")]
-pub struct ClientBase {
+/// The core of a `Client` or an `AsyncClient`. What it makes for them keeps the client alive, as `owner`.
+#[pyclass(frozen, name = "_ClientCore", module = "boardlot._core")]
+pub struct ClientCore {
     core: Core,
     mode: CallMode,
     /// The arguments of the constructor, for pickling.
@@ -65,7 +65,7 @@ impl Default for Builders {
     }
 }
 
-impl ClientBase {
+impl ClientCore {
     fn core(&self, py: Python<'_>) -> PyResult<Core> {
         self.core.transport.check_open().or_raise(py)?;
         Ok(self.core.clone())
@@ -106,32 +106,22 @@ fn resume_text(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<String>> {
 }
 
 #[pymethods]
-impl ClientBase {
+impl ClientCore {
     #[new]
-    #[classmethod]
-    #[pyo3(
-        signature = (base_url = None, *others, **options),
-        text_signature = "(base_url=None, **options)",
-    )]
     fn new(
-        class: &Bound<'_, PyType>,
+        py: Python<'_>,
+        mode: &str,
         #[pyo3(from_py_with = text_of::base_url)] base_url: Option<String>,
-        others: &Bound<'_, PyTuple>,
-        options: Option<&Bound<'_, PyDict>>,
+        options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
-        let py = class.py();
-        let mode = match class.getattr("_call_mode")?.extract::<&str>()? {
+        let mode = match mode {
             "async" => CallMode::Async,
             _ => CallMode::Sync,
         };
-        let given = match options {
-            Some(options) => options.copy()?,
-            None => PyDict::new(py),
-        };
-        check_names(class, others, &given)?;
+        let given = PyDict::new(py);
         given.set_item("base_url", &base_url)?;
-        let (core, observer, referents) = build_client(py, base_url, &given)?;
-        Ok(ClientBase {
+        let (core, observer, referents) = build_client(base_url, options, &given)?;
+        Ok(ClientCore {
             core,
             mode,
             given: given.unbind(),
@@ -141,22 +131,16 @@ impl ClientBase {
         })
     }
 
+    /// True if calls are awaited.
+    #[getter]
+    fn is_async(&self) -> bool {
+        self.mode == CallMode::Async
+    }
+
     /// The base URL of the service.
     #[getter]
     fn base_url(&self) -> &str {
         self.core.transport.base.as_str()
-    }
-
-    /// True if the client was created with this value of an argument.
-    fn _has(
-        &self,
-        name: &str,
-        value: &Bound<'_, PyAny>,
-        default: &Bound<'_, PyAny>,
-    ) -> PyResult<bool> {
-        let given = self.given.bind(value.py()).get_item(name)?;
-        let given = given.as_ref().unwrap_or(default);
-        Ok(given.is(value) || given.eq(value)?)
     }
 
     /// The address of the quote WebSocket, if it was passed.
@@ -179,10 +163,10 @@ impl ClientBase {
         self.core.transport.clock.offset_ms() as f64 / 1e3
     }
 
-    /// A client over the same core whose calls block. It keeps this one alive.
-    fn _blocking(this: &Bound<'_, Self>) -> Self {
+    /// The same core for calls that block. It keeps this one alive.
+    fn blocking(this: &Bound<'_, Self>) -> Self {
         let base = this.get();
-        ClientBase {
+        ClientCore {
             core: base.core.clone(),
             mode: CallMode::Sync,
             given: base.given.clone_ref(this.py()),
@@ -193,7 +177,7 @@ impl ClientBase {
     }
 
     /// The value of `Authorization` of its token, for other HTTP clients; refreshed if it is the `rejected` one.
-    fn _token_header<'py>(
+    fn token_header<'py>(
         this: &Bound<'py, Self>,
         #[pyo3(from_py_with = text_of::rejected)] rejected: Option<String>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -206,12 +190,12 @@ impl ClientBase {
     }
 
     /// Closes the idle connections and refuses later calls.
-    fn _close(&self) {
+    fn close(&self) {
         self.core.transport.close();
     }
 
     /// Calls these hooks besides the client's own, in place of those that were set so before.
-    fn _instrument(
+    fn instrument(
         &self,
         on_request: Option<Bound<'_, PyAny>>,
         on_response: Option<Bound<'_, PyAny>>,
@@ -228,7 +212,7 @@ impl ClientBase {
     }
 
     /// The service's time as an aware UTC datetime.
-    fn _server_time<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+    fn server_time<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
         let finish = |py: Python<'_>, millis: i64| {
@@ -248,7 +232,7 @@ impl ClientBase {
 
     /// The service's time in microseconds since 1970 at which an open range ends: it is past when this
     /// returns, and whatever existed at the call is not later.
-    fn _service_now<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+    fn service_now<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let core = this.get().core(this.py())?;
         let finish =
             |py: Python<'_>, micros: i64| Ok(micros.into_pyobject(py)?.into_any().unbind());
@@ -257,7 +241,7 @@ impl ClientBase {
     }
 
     /// The rows of an endpoint.
-    fn _call<'py>(
+    fn call<'py>(
         this: &Bound<'py, Self>,
         endpoint: &Bound<'py, PyAny>,
         arguments: Arguments<'py>,
@@ -278,38 +262,40 @@ impl ClientBase {
     }
 
     /// The pages of one part of a time range, of so many parts; 0 is the latest.
-    fn _part_of_pages<'py>(
-        this: &Bound<'py, Self>,
-        endpoint: &Bound<'py, PyAny>,
-        arguments: Arguments<'py>,
+    fn part_of_pages(
+        &self,
+        owner: &Bound<'_, PyAny>,
+        endpoint: &Bound<'_, PyAny>,
+        arguments: Arguments<'_>,
         part: (usize, usize),
     ) -> PyResult<Pages> {
-        let (py, base) = (this.py(), this.get());
-        let core = base.core(py)?;
+        let py = owner.py();
+        let core = self.core(py)?;
         let (endpoint, arguments) = endpoint_arguments(endpoint, &arguments)?;
         let pages = core.part_of_pages(&endpoint, &arguments, part);
         let pages = pages.or_raise(py)?;
-        Ok(Pages::new(base.mode, pages, Some(this.as_any())))
+        Ok(Pages::new(self.mode, pages, Some(owner)))
     }
 
     /// The pages of an endpoint.
-    fn _pages<'py>(
-        this: &Bound<'py, Self>,
-        endpoint: &Bound<'py, PyAny>,
-        arguments: Arguments<'py>,
+    fn pages(
+        &self,
+        owner: &Bound<'_, PyAny>,
+        endpoint: &Bound<'_, PyAny>,
+        arguments: Arguments<'_>,
         #[pyo3(from_py_with = number_of::windows)] windows: Option<Windows>,
-        resume: Option<&Bound<'py, PyAny>>,
+        resume: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Pages> {
-        let (py, base) = (this.py(), this.get());
-        let core = base.core(py)?;
+        let py = owner.py();
+        let core = self.core(py)?;
         let resume = resume_text(resume)?;
         let (endpoint, checked) = endpoint_arguments(endpoint, &arguments)?;
         let pages = core.pages(&endpoint, &checked, windows, resume.as_deref()).or_raise(py)?;
         warn_of_end_date(&endpoint, &arguments)?;
-        Ok(Pages::new(base.mode, pages, Some(this.as_any())))
+        Ok(Pages::new(self.mode, pages, Some(owner)))
     }
 
-    fn _request<'py>(
+    fn request<'py>(
         this: &Bound<'py, Self>,
         method: &Bound<'py, PyAny>,
         path: &Bound<'py, PyAny>,
@@ -330,18 +316,19 @@ impl ClientBase {
         Self::run(this, Call::new(future, Box::new(finish)))
     }
 
-    fn _paginate<'py>(
-        this: &Bound<'py, Self>,
-        method: &Bound<'py, PyAny>,
-        path: &Bound<'py, PyAny>,
-        paging: &Bound<'py, PyAny>,
-        rows: &Bound<'py, PyAny>,
-        query: Option<&Bound<'py, PyAny>>,
-        body: Option<&Bound<'py, PyAny>>,
-        resume: Option<&Bound<'py, PyAny>>,
+    fn paginate(
+        &self,
+        owner: &Bound<'_, PyAny>,
+        method: &Bound<'_, PyAny>,
+        path: &Bound<'_, PyAny>,
+        paging: &Bound<'_, PyAny>,
+        rows: &Bound<'_, PyAny>,
+        query: Option<&Bound<'_, PyAny>>,
+        body: Option<&Bound<'_, PyAny>>,
+        resume: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Pages> {
-        let (py, base) = (this.py(), this.get());
-        let core = base.core(py)?;
+        let py = owner.py();
+        let core = self.core(py)?;
         let body = request_arguments::body_members(body)?;
         let (method, path) = (text("method", method)?, text("path", path)?);
         let (rows, resume) = (text("rows", rows)?, resume_text(resume)?);
@@ -354,10 +341,10 @@ impl ClientBase {
         let paging = paging.map_err(|what| raise(py, Error::config(format!("paging {what}"))))?;
         let listing = PagedCall::custom(plan, &rows, paging);
         let pages = core.list(listing, resume.as_deref()).or_raise(py)?;
-        Ok(Pages::new(base.mode, pages, Some(this.as_any())))
+        Ok(Pages::new(self.mode, pages, Some(owner)))
     }
 
-    fn _explain<'py>(
+    fn explain<'py>(
         &self,
         py: Python<'py>,
         method: &Bound<'py, PyAny>,
@@ -395,7 +382,7 @@ impl ClientBase {
     }
 
     /// The rows of an endpoint for many keys, and the errors of the keys that failed.
-    fn _fetch_many<'py>(
+    fn fetch_many<'py>(
         this: &Bound<'py, Self>,
         endpoint: &Bound<'py, PyAny>,
         keys: &Bound<'py, PyAny>,
@@ -413,43 +400,24 @@ impl ClientBase {
     }
 
     /// The pages of an endpoint for many keys.
-    fn _pages_many<'py>(
-        this: &Bound<'py, Self>,
-        endpoint: &Bound<'py, PyAny>,
-        keys: &Bound<'py, PyAny>,
+    fn pages_many(
+        &self,
+        owner: &Bound<'_, PyAny>,
+        endpoint: &Bound<'_, PyAny>,
+        keys: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = number_of::concurrency)] concurrency: i64,
         #[pyo3(from_py_with = text_of::on_error)] on_error: &str,
         #[pyo3(from_py_with = number_of::windows)] windows: Option<Windows>,
-        resume: Option<&Bound<'py, PyAny>>,
-        arguments: Arguments<'py>,
+        resume: Option<&Bound<'_, PyAny>>,
+        arguments: Arguments<'_>,
     ) -> PyResult<Pages> {
-        let (py, base) = (this.py(), this.get());
-        let core = base.core(py)?;
+        let py = owner.py();
+        let core = self.core(py)?;
         let resume = resume_text(resume)?;
         let fixed = arguments;
         let many = ManyKeys { endpoint, keys, fixed, concurrency, on_error, windows };
         let pages = many.pages(py, &core, resume.as_deref())?;
-        Ok(Pages::new(base.mode, pages, Some(this.as_any())))
-    }
-
-    fn _ipo_calendar<'py>(
-        this: &Bound<'py, Self>,
-        markets: &Bound<'py, PyAny>,
-        #[pyo3(from_py_with = text_of::on_error)] on_error: &str,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let name = match this.get().mode {
-            CallMode::Sync => "ipo_calendar",
-            CallMode::Async => "ipo_calendar_async",
-        };
-        let named = PyDict::new(this.py());
-        named.set_item("on_error", on_error)?;
-        let calendar = import(this.py(), "boardlot.calendar")?;
-        calendar.getattr(name)?.invoke_named((this, markets), Some(&named))
-    }
-
-    fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
-        let name = this.get_type().name()?.to_string();
-        Ok(format!("{name}('{}')", this.get().base_url()))
+        Ok(Pages::new(self.mode, pages, Some(owner)))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -461,14 +429,12 @@ impl ClientBase {
         self.referents.iter().try_for_each(|object| visit.call(object))
     }
 
-    /// A pickle contains the arguments, but no secret: credentials are pickled by reference or not at
-    /// all.
-    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let py = this.py();
-        let rebuild = import(py, "boardlot._support.clients")?.getattr("rebuild")?;
-        let given = this.get().given.bind(py).copy()?;
+    /// The arguments of the constructor that are not the defaults, for a pickle: it contains no secret, since
+    /// credentials are pickled by reference or not at all.
+    fn given<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let given = self.given.bind(py).copy()?;
         check_picklable(&given)?;
-        (rebuild, (this.get_type(), given)).into_pyobject(py).map(Bound::into_any)
+        Ok(given)
     }
 }
 

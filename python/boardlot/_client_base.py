@@ -1,0 +1,68 @@
+"""What `Client` and `AsyncClient` have in common: a core, which is compiled, and what they show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._calls import explained
+from ._core import _CLIENT_OPTIONS, _ClientCore
+
+
+@explained
+class ClientBase:
+    """A client whose calls are those of its core.
+
+    What it stores begins with `_boardlot_`, so that a subclass may use any other name.
+    """
+
+    _boardlot_core: _ClientCore
+
+    @property
+    def base_url(self) -> str:
+        """The base URL of the service."""
+        return self._boardlot_core.base_url
+
+    @property
+    def ws_quote_url(self) -> str | None:
+        """The address of the quote WebSocket, if it was passed."""
+        return self._boardlot_core.ws_quote_url
+
+    @property
+    def ws_trade_url(self) -> str | None:
+        """The address of the trade WebSocket, if it was passed."""
+        return self._boardlot_core.ws_trade_url
+
+    @property
+    def clock_offset(self) -> float:
+        """The seconds by which the service's clock is ahead of this machine's. The timestamps of
+        signed requests are corrected by them. It is 0.0 until the service rejects a timestamp.
+        """
+        return self._boardlot_core.clock_offset
+
+    def __repr__(self) -> str:
+        # A debugger may show an object before its constructor has ended.
+        core = vars(self).get("_boardlot_core")
+        name = type(self).__name__
+        return f"<{name} that is not initialized>" if core is None else f"{name}({core.base_url!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The arguments, and what a subclass has stored, without what belongs to this process."""
+        from ._support.clients import rebuild
+
+        made = (rebuild, (type(self), self._boardlot_core.given()))
+        own = {name: it for name, it in vars(self).items() if not name.startswith("_boardlot_")}
+        return (*made, own) if own else made
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            from ._support.clients import missing_member
+
+            raise missing_member(self, name)
+
+        def __setattr__(self, name, value):
+            if name in _CLIENT_OPTIONS:
+                from ._support.clients import unchangeable
+
+                raise unchangeable(self, name)
+            super().__setattr__(name, value)
