@@ -10,7 +10,7 @@ from boardlot.cli.output.conditions import CONDITION
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("docs/*.md"), ROOT / "README.md", ROOT / "python/boardlot/SKILL.md"]
 # A comparison with what a shell takes for a file, as docs, help and messages write it.
-COMPARISON = re.compile(r"(?<![\w.])[a-z_]+(?:>=|<=|>|<)[\w.-]+")
+COMPARISON = re.compile(r"(?<![\w.])[a-z_]+(?:>=|<=|>|<)[\w.:+-]+")
 
 
 def commands():
