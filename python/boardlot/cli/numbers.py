@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import timezone, tzinfo
+from datetime import timezone
 from typing import Any
 
 import click
@@ -60,15 +60,12 @@ class Windows(Whole):
         return value if value == "auto" else super().convert(value, param, ctx)
 
 
-# Of click 8.1, the class has no type of its values.
-class Zone(click.ParamType):  # type: ignore[type-arg]
+class Zone(click.types.StringParamType):
     """A time zone of the IANA database."""
 
     name = "zone"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tzinfo:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from zoneinfo import ZoneInfo, available_timezones
 
         if value == "UTC":
