@@ -79,6 +79,28 @@ def test_a_nan_stays_one():
     assert math.isnan(records.to_arrow()["price"][0].as_py())
 
 
+@pytest.mark.parametrize("infinity", [math.inf, Decimal("Infinity")])
+def test_a_float_that_json_lacks_has_its_name_among_texts(infinity):
+    records = orders()
+    records[0]["price"], records[1]["price"] = infinity, -infinity
+    records += orders()
+    records[3]["price"] = math.nan
+    texts = ["Infinity", "-Infinity", "350.20", "NaN"]
+    assert records.to_arrow(decimals="string")["price"].to_pylist() == texts
+    assert records.to_polars(decimals="string")["price"].to_list() == texts
+    assert records.to_pandas(decimals="string")["price"].tolist() == texts
+    floats = records.to_arrow()["price"].to_pylist()
+    assert floats[:3] == [math.inf, -math.inf, 350.2] and math.isnan(floats[3])
+
+
+def test_the_text_of_a_decimal_that_the_service_sends_is_as_it_was_sent():
+    prices = ["\0x", 'a"b', 1000.0]
+    body = json.dumps({"ret_code": 0, "data": {"orders": [{"price": price} for price in prices]}})
+    records = result_of_body(body.encode(), lambda client: client.sim_orders("1"))
+    expected = ["\0x", 'a"b', "1000.0"]
+    assert records.to_arrow(decimals="string")["price"].to_pylist() == expected
+
+
 def test_an_infinity_that_the_service_sends_is_not_of_an_integers_kind():
     body = b'{"ret_code":0,"data":{"orders":[{"side":1},{"side":1e400}]}}'
     records = result_of_body(body, lambda client: client.sim_orders("1"))

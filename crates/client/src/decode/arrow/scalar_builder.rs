@@ -29,6 +29,8 @@ pub(super) enum ScalarBuilder {
     Utf8(StringBuilder),
     LargeUtf8(LargeStringBuilder),
     Utf8View(StringViewBuilder),
+    /// The texts of decimals, in one of the three.
+    DecimalText(Box<ScalarBuilder>),
     /// If true, 0 is null.
     Integer(bool, Int64Builder),
     Number(Float64Builder),
@@ -59,14 +61,14 @@ impl ScalarBuilder {
     /// An empty column; an object would be kept as its JSON text.
     pub fn new(kind: Kind, options: ColumnOptions, Capacity { rows, bytes }: Capacity) -> Self {
         match (kind, options.decimals) {
-            (Kind::Text | Kind::Object(_), _) | (Kind::Decimal, Decimals::Text) => {
-                match options.strings {
-                    Strings::Utf8 => Self::Utf8(StringBuilder::with_capacity(rows, bytes)),
-                    Strings::Large => {
-                        Self::LargeUtf8(LargeStringBuilder::with_capacity(rows, bytes))
-                    }
-                    Strings::View => Self::Utf8View(StringViewBuilder::with_capacity(rows)),
-                }
+            (Kind::Text | Kind::Object(_), _) => match options.strings {
+                Strings::Utf8 => Self::Utf8(StringBuilder::with_capacity(rows, bytes)),
+                Strings::Large => Self::LargeUtf8(LargeStringBuilder::with_capacity(rows, bytes)),
+                Strings::View => Self::Utf8View(StringViewBuilder::with_capacity(rows)),
+            },
+            (Kind::Decimal, Decimals::Text) => {
+                let capacity = Capacity { rows, bytes };
+                Self::DecimalText(Box::new(Self::new(Kind::Text, options, capacity)))
             }
             (Kind::Integer | Kind::IntegerNotZero, _) => {
                 Self::Integer(kind.zero_is_null(), Int64Builder::with_capacity(rows))
@@ -91,6 +93,7 @@ impl ScalarBuilder {
         match self {
             Self::Utf8(builder) => builder.values_slice().len(),
             Self::LargeUtf8(builder) => builder.values_slice().len(),
+            Self::DecimalText(texts) => texts.text_length(),
             _ => 0,
         }
     }
@@ -102,6 +105,7 @@ impl ScalarBuilder {
             Self::Utf8(builder) => builder.append_value(scalars::text(raw)?),
             Self::LargeUtf8(builder) => builder.append_value(scalars::text(raw)?),
             Self::Utf8View(builder) => builder.append_value(scalars::text(raw)?),
+            Self::DecimalText(texts) => texts.push_text(&scalars::decimal_as_sent(raw)?),
             Self::Integer(zero_is_null, builder) => match scalars::integer(raw)? {
                 0 if *zero_is_null => return Err(PushError::Missing),
                 number => builder.append_value(number),
@@ -130,6 +134,7 @@ impl ScalarBuilder {
             Self::Utf8(builder) => builder.append_value(text),
             Self::LargeUtf8(builder) => builder.append_value(text),
             Self::Utf8View(builder) => builder.append_value(text),
+            Self::DecimalText(texts) => texts.push_text(text),
             _ => self.push_nulls(1),
         }
     }
@@ -139,6 +144,7 @@ impl ScalarBuilder {
             Self::Utf8(builder) => builder.append_nulls(count),
             Self::LargeUtf8(builder) => builder.append_nulls(count),
             Self::Utf8View(builder) => (0..count).for_each(|_| builder.append_null()),
+            Self::DecimalText(texts) => texts.push_nulls(count),
             Self::Integer(_, builder) | Self::Timestamp(_, builder) => builder.append_nulls(count),
             Self::Number(builder) | Self::DecimalAsFloat(builder) => builder.append_nulls(count),
             Self::Decimal(builder) => builder.append_nulls(count),
@@ -152,6 +158,7 @@ impl ScalarBuilder {
             Self::Utf8(mut builder) => Arc::new(builder.finish()),
             Self::LargeUtf8(mut builder) => Arc::new(builder.finish()),
             Self::Utf8View(mut builder) => Arc::new(builder.finish()),
+            Self::DecimalText(texts) => texts.finish(),
             Self::Integer(_, mut builder) => Arc::new(builder.finish()),
             Self::Number(mut builder) | Self::DecimalAsFloat(mut builder) => {
                 Arc::new(builder.finish())

@@ -14,6 +14,6 @@ pub use dates::parse_date;
 pub(super) use decimals::{DECIMAL_PRECISION, DECIMAL_SCALE, parse_decimal};
 pub use numbers::{parse_float, parse_integer, parse_whole};
 pub use values::{
-    NOT_A_NUMBER, PushError, date, decimal_float, decimal_text, flag, integer, is_null, number,
-    text, timestamp,
+    NOT_A_NUMBER, PushError, date, decimal_as_sent, decimal_float, decimal_text, flag, integer,
+    is_null, number, text, timestamp,
 };

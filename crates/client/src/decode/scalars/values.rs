@@ -107,7 +107,16 @@ pub fn decimal_text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
     }
 }
 
-/// The same, rounded to a float.
+/// The text of a decimal as it was sent, whatever it is; a float of the caller's that JSON lacks by its name.
+#[inline(always)]
+pub fn decimal_as_sent(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
+    match raw.plain_text() {
+        Some(text) => Ok(Cow::Borrowed(text)),
+        None => not_a_number(raw).map_or_else(|_| text(raw), |(_, name)| Ok(Cow::Borrowed(name))),
+    }
+}
+
+/// A decimal rounded to a float.
 #[inline(always)]
 pub fn decimal_float(raw: Raw<'_>) -> Result<f64, PushError> {
     let text = non_empty_text(raw)?;
