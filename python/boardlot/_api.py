@@ -183,25 +183,25 @@ class Client(ClientBase):
         cassette: Recorder | Replay | None = None,
         read_only: bool = False,
     ) -> None:
-        core = _ClientCore("sync", base_url, {
-            "auth": auth,
-            "profile": profile,
-            "timeout": timeout,
-            "connect_timeout": connect_timeout,
-            "max_retries": max_retries,
-            "rate_limit": rate_limit,
-            "max_connections": max_connections,
-            "max_body_bytes": max_body_bytes,
-            "proxy": proxy,
-            "ca_file": ca_file,
-            "headers": headers,
-            "ws_quote_url": ws_quote_url,
-            "ws_trade_url": ws_trade_url,
-            "on_request": on_request,
-            "on_response": on_response,
-            "cassette": cassette,
-            "read_only": read_only,
-        })
+        core = _ClientCore("sync", base_url, (
+            auth,
+            profile,
+            timeout,
+            connect_timeout,
+            max_retries,
+            rate_limit,
+            max_connections,
+            max_body_bytes,
+            proxy,
+            ca_file,
+            headers,
+            ws_quote_url,
+            ws_trade_url,
+            on_request,
+            on_response,
+            cassette,
+            read_only,
+        ))
         object.__setattr__(self, "_boardlot_core", core)
 
     def __enter__(self) -> Self:
@@ -998,25 +998,25 @@ class AsyncClient(ClientBase):
         cassette: Recorder | Replay | None = None,
         read_only: bool = False,
     ) -> None:
-        core = _ClientCore("async", base_url, {
-            "auth": auth,
-            "profile": profile,
-            "timeout": timeout,
-            "connect_timeout": connect_timeout,
-            "max_retries": max_retries,
-            "rate_limit": rate_limit,
-            "max_connections": max_connections,
-            "max_body_bytes": max_body_bytes,
-            "proxy": proxy,
-            "ca_file": ca_file,
-            "headers": headers,
-            "ws_quote_url": ws_quote_url,
-            "ws_trade_url": ws_trade_url,
-            "on_request": on_request,
-            "on_response": on_response,
-            "cassette": cassette,
-            "read_only": read_only,
-        })
+        core = _ClientCore("async", base_url, (
+            auth,
+            profile,
+            timeout,
+            connect_timeout,
+            max_retries,
+            rate_limit,
+            max_connections,
+            max_body_bytes,
+            proxy,
+            ca_file,
+            headers,
+            ws_quote_url,
+            ws_trade_url,
+            on_request,
+            on_response,
+            cassette,
+            read_only,
+        ))
         object.__setattr__(self, "_boardlot_core", core)
 
     async def __aenter__(self) -> Self:

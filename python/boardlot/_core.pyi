@@ -1419,7 +1419,7 @@ class _ClientCore:
     """The core of a `Client` or an `AsyncClient`. What it makes for them keeps the client alive, as `owner`."""
 
     def __new__(
-        cls, mode: Literal["sync", "async"], base_url: str | None, options: dict[str, Any]
+        cls, mode: Literal["sync", "async"], base_url: str | None, options: tuple[Any, ...]
     ) -> Self: ...
     @property
     def is_async(self) -> bool:

@@ -112,7 +112,7 @@ impl ClientCore {
         py: Python<'_>,
         mode: &str,
         #[pyo3(from_py_with = text_of::base_url)] base_url: Option<String>,
-        options: &Bound<'_, PyDict>,
+        options: &Bound<'_, PyTuple>,
     ) -> PyResult<Self> {
         let mode = match mode {
             "async" => CallMode::Async,

@@ -30,10 +30,11 @@ const MISSING: &str =
     "base_url is missing; pass base_url or profile: no environment variable BOARDLOT_* is read";
 
 /// A client made from its Python arguments, its observer, and the Python objects to which it has only
-/// weak references: they must live as long as the client. `given` gets the arguments that are not the defaults.
+/// weak references: they must live as long as the client. `options` are the values of `CLIENT_OPTIONS`; `given`
+/// gets those that are not the defaults.
 pub fn build_client(
     base_url: Option<String>,
-    options: &Bound<'_, PyDict>,
+    options: &Bound<'_, PyTuple>,
     given: &Bound<'_, PyDict>,
 ) -> PyResult<(Core, Arc<PythonObserver>, Vec<Py<PyAny>>)> {
     let py = options.py();
@@ -42,11 +43,11 @@ pub fn build_client(
     let (mut auth, mut profile) = (None, None);
     let mut recorded_base_url = None;
     let (mut on_request, mut on_response) = (None, None);
-    for option in CLIENT_OPTIONS {
+    for (option, value) in CLIENT_OPTIONS.iter().zip(options) {
         let name = option.name;
-        let Some(value) = options.get_item(name)?.filter(|value| !value.is_none()) else {
+        if value.is_none() {
             continue;
-        };
+        }
         match option.kind {
             OptionKind::Credentials => auth = Some(Auth::from_argument(&value)?),
             OptionKind::Profile => {
@@ -141,7 +142,7 @@ fn is_default(
         OptionKind::Connect(ConnectKind::Integer { field, .. }) => {
             field(&mut options.connect) == field(&mut defaults.connect)
         }
-        // `None`, which is skipped.
+        // That of the others is `None`, which is skipped.
         _ => false,
     }
 }

@@ -70,12 +70,12 @@ pub fn constructor(mode: &str) -> String {
         let (annotation, default) = annotation_and_default(option.kind);
         out += &format!("        {}: {annotation} = {default},\n", option.name);
     }
-    // Not by `__setattr__`, of which a subclass may have one that needs what its constructor sets later.
-    out += &format!("    ) -> None:\n        core = _ClientCore(\"{mode}\", base_url, {{\n");
+    out += &format!("    ) -> None:\n        core = _ClientCore(\"{mode}\", base_url, (\n");
     for option in CLIENT_OPTIONS {
-        out += &format!("            \"{0}\": {0},\n", option.name);
+        out += &format!("            {},\n", option.name);
     }
-    out + &format!("        }})\n        object.__setattr__(self, \"{CORE}\", core)\n")
+    // Not by `setattr`: a subclass may have a `__setattr__` that needs what its constructor sets later.
+    out + &format!("        ))\n        object.__setattr__(self, \"{CORE}\", core)\n")
 }
 
 /// The options as keyword arguments, for the types of what passes them on.
