@@ -35,13 +35,13 @@ mod _core {
     use crate::{
         arguments::request_arguments::python_number,
         calls::blocking::polled,
-        client::cassette::{Recorder, Replay},
+        client::cassette::{RecorderCore, ReplayCore},
         client::client_core::ClientCore,
-        client::endpoint::{Endpoint, load_endpoints},
+        client::endpoint::{EndpointCore, load_endpoints},
         client::endpoint_arguments::BuiltInEndpoint,
         client::endpoint_arguments::nearest_of,
-        client::paging::DateRange,
-        client::rate_limit::{RateLimit, application_limit},
+        client::paging::DateRangeCore,
+        client::rate_limit::{RateLimitCore, application_limit},
         client::response::{Explanation, Response},
         client::stored_records::{fill_rows, micros, record_texts, stored_records},
         client::time_range::time_range_of,
@@ -58,8 +58,8 @@ mod _core {
             FileLock, authorize_reading, expand_user, remove_file, replace_file, shown_path,
         },
         login::client_registration::{Registration, register_client},
-        login::login_flow::{LoginFlow, begin_login, login},
-        login::oauth_app::{AsyncOAuthApp, AuthorizationRequest, OAuthApp, OAuthAppBase},
+        login::login_flow::LoginFlowCore,
+        login::oauth_app::{AuthorizationRequest, OAuthAppCore},
         pager::page::Page,
         pager::page_stream::{Batch, PageStream},
         pager::pages::Pages,
@@ -78,7 +78,7 @@ mod _core {
     #[pymodule_export]
     use crate::testing::{
         recorded_request::RecordedRequest,
-        sandbox::{Faults, Sandbox},
+        sandbox::{FaultsCore, SandboxCore},
     };
 
     #[pymodule_init]

@@ -48,31 +48,18 @@ from ._core import (
     ApiKey,
     AuthorizationRequest,
     BearerToken,
-    DateRange,
     EncryptedFileStore,
-    Endpoint,
     Explanation,
-    Faults,
     GeneratedKey,
     KeyringStore,
-    LoginFlow,
     MemoryStore,
     OAuth,
-    OAuthApp,
-    RateLimit,
-    Recorder,
     Registration,
-    Replay,
     RequestEvent,
     Response,
     ResponseEvent,
-    Sandbox,
     __version__,
-    begin_login,
     generate_key,
-    load_endpoints,
-    login,
-    register_client,
     signature_payload,
 )
 from ._records import *  # noqa: F403
@@ -80,14 +67,19 @@ from ._records import *  # noqa: F403
 # Here, since a first `await` may come when no file can be opened any more.
 from ._support import awaiting as _awaiting  # noqa: F401
 from ._support.openapi import openapi
+from .endpoint import DateRange, Endpoint, load_endpoints
 from .errors import *  # noqa: F403
-from .oauth_app import AsyncOAuthApp
 from .pager import AsyncPager, Pager
+from .rate_limit import RateLimit
+from .recording import Recorder, Replay
 from .records import Records
 from .token_store import TokenStore
 
 if TYPE_CHECKING:
     from .archive import Archive
+    from .login_flow import LoginFlow, begin_login, login, register_client
+    from .oauth_app import AsyncOAuthApp, OAuthApp
+    from .sandbox import Faults, Sandbox
 
 __all__ = [
     "ApiKey",
@@ -133,7 +125,18 @@ __all__ += _errors.__all__
 __all__ += _records.__all__
 
 # Heavy parts, which load on first use.
-_LAZY = {"Archive": "boardlot.archive", "calendar": "boardlot.calendar"}
+_LAZY = {
+    "Archive": "boardlot.archive",
+    "AsyncOAuthApp": "boardlot.oauth_app",
+    "Faults": "boardlot.sandbox",
+    "LoginFlow": "boardlot.login_flow",
+    "OAuthApp": "boardlot.oauth_app",
+    "Sandbox": "boardlot.sandbox",
+    "begin_login": "boardlot.login_flow",
+    "calendar": "boardlot.calendar",
+    "login": "boardlot.login_flow",
+    "register_client": "boardlot.login_flow",
+}
 
 
 if not TYPE_CHECKING:

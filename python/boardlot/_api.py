@@ -21,20 +21,18 @@ from ._client_base import ClientBase
 from ._core import (
     ApiKey,
     BearerToken,
-    DateRange,
-    Endpoint,
     Explanation,
     OAuth,
-    RateLimit,
-    Recorder,
-    Replay,
     RequestEvent,
     Response,
     ResponseEvent,
     _ClientCore,
 )
 from ._support import clients as arguments
+from .endpoint import DateRange, Endpoint
 from .pager import AsyncPager, Pager
+from .rate_limit import RateLimit
+from .recording import Recorder, Replay
 from .records import Records, records_of
 
 if typing.TYPE_CHECKING:

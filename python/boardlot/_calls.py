@@ -21,7 +21,7 @@ CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR = 0x20, 0x80, 0x200
 # the generator; CPython refuses to do so since 3.13.
 SPARED = 0 if sys.version_info >= (3, 13) else CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 # Those that are called with values, of the methods whose names begin with an underscore.
-SPECIAL = frozenset({"__init__", "__setattr__"})
+SPECIAL = frozenset({"__init__", "__new__", "__setattr__"})
 
 
 def named(public: str) -> Callable[[Thing], Thing]:
@@ -72,6 +72,9 @@ def explained(thing: Thing) -> Thing:
             elif is_public and isinstance(member, classmethod):
                 function = cast(FunctionType, member.__func__)
                 setattr(thing, name, classmethod(_explained(function)))
+            elif is_public and isinstance(member, staticmethod):
+                function = cast(FunctionType, member.__func__)
+                setattr(thing, name, staticmethod(_explained(function)))
         return cast(Thing, thing)
     return cast(Thing, _explained(cast(FunctionType, thing)))
 

@@ -16,6 +16,8 @@ class ClientBase:
     """
 
     _boardlot_core: _ClientCore
+    # The sandbox that made it, which lives as long.
+    _boardlot_sandbox: object
 
     @property
     def base_url(self) -> str:
@@ -56,9 +58,9 @@ class ClientBase:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name):
-            from ._support.clients import missing_member
+            from ._support.clients import missing_member, nearest_method
 
-            raise missing_member(self, name)
+            raise missing_member(self, name, nearest_method)
 
         def __setattr__(self, name, value):
             if name in _CLIENT_OPTIONS:

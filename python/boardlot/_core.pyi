@@ -1,15 +1,16 @@
 """The compiled core. stubtest checks this against the module, whose docstrings it repeats."""
 
-from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from os import PathLike
-from types import TracebackType
-from typing import Any, Generic, Literal, final, overload
+from typing import Any, Literal, final, overload
 
-from typing_extensions import CapsuleType, Self, TypeVar, Unpack, disjoint_base
+from typing_extensions import CapsuleType, Self, TypeVar, disjoint_base
 
-from ._api import AsyncClient, Client, ClientOptions
+from ._api import AsyncClient, Client
+from .endpoint import DateRange, Endpoint, FieldKind
 from .errors import BoardlotError
+from .sandbox import Faults
 from .token_store import TokenStore
 
 __all__ = [
@@ -18,43 +19,41 @@ __all__ = [
     "_CONNECT_OPTIONS",
     "ApiKey",
     "ArrowStream",
-    "AsyncOAuthApp",
     "AuthorizationRequest",
     "Batch",
     "BearerToken",
     "BuiltInEndpoint",
-    "DateRange",
     "EncryptedFileStore",
-    "Endpoint",
     "Explanation",
-    "Faults",
     "GeneratedKey",
     "KeyringStore",
-    "LoginFlow",
     "MemoryStore",
     "OAuth",
-    "OAuthApp",
-    "OAuthAppBase",
     "Page",
     "PageStream",
     "Pages",
-    "RateLimit",
     "RecordBatches",
     "RecordedRequest",
-    "Recorder",
     "Registration",
-    "Replay",
     "RequestEvent",
     "Response",
     "ResponseEvent",
     "RowView",
     "Rows",
-    "Sandbox",
     "SchemaField",
     "Shape",
     "TokenStoreBase",
     "_ClientCore",
+    "_DateRange",
+    "_Endpoint",
+    "_Faults",
     "_FileLock",
+    "_LoginFlow",
+    "_OAuthApp",
+    "_RateLimit",
+    "_Recorder",
+    "_Replay",
+    "_Sandbox",
     "__version__",
     "_application_limit",
     "_authorize_reading",
@@ -64,6 +63,7 @@ __all__ = [
     "_expand_user",
     "_fill_rows",
     "_import_frame_library",
+    "_load_endpoints",
     "_micros",
     "_nearest",
     "_openapi_json",
@@ -73,6 +73,7 @@ __all__ = [
     "_profile",
     "_profiles",
     "_record_texts",
+    "_register_client",
     "_remove_file",
     "_remove_profile",
     "_replace_file",
@@ -84,11 +85,7 @@ __all__ = [
     "_time_range",
     "_to_frame",
     "_typed_dicts",
-    "begin_login",
     "generate_key",
-    "load_endpoints",
-    "login",
-    "register_client",
     "signature_payload",
 ]
 
@@ -108,111 +105,51 @@ _Table = Any
 _RecordBatch = Any
 
 @final
-class Recorder:
-    """Records the traffic of clients in a new file at `path`, for tests and bug reports.
-
-    Pass it as `Client(..., cassette=Recorder(path))`. Any number of clients of one service can share it.
-    The file has one JSON object per line, written when each request ends, and only its owner can read
-    it. It contains no key, signature, token or client secret of its clients. Other secrets are masked by
-    their names, in members of JSON, forms, URLs and headers. It does contain account ids, symbols and
-    responses. Use it in a `with` block, or call `close()`. Raises `ConfigError` if the file exists
-    or cannot be written.
-
-    >>> recorder = bl.Recorder(folder / "traffic.jsonl")
-    >>> with sandbox.client(cassette=recorder) as client:
-    ...     len(client.dividends("HK.00700"))
-    21
-    >>> recorder.close()
-    >>> with bl.Client(cassette=bl.Replay(folder / "traffic.jsonl")) as client:
-    ...     len(client.dividends("HK.00700"))
-    21
-    """
-
-    def __new__(cls, path: str | PathLike[str]) -> Self: ...
-    def close(self) -> None:
-        """Ends the recording. Clients that still use it raise `ConfigError`. Raises `ConfigError` if the file
-        cannot be stored, such as on a full disk.
-        """
-    def __enter__(self) -> Self: ...
-    def __exit__(self, *_exception: object) -> None: ...
-    def __getnewargs__(self) -> None: ...
-
-@final
-class Replay:
-    """Replays recorded traffic from the file at `path`, without a network or credentials. For an example, see
-    `Recorder`.
-
-    Pass it as `Client(cassette=Replay(path))`. A request gets the response that was recorded for the same
-    method, path, query and body. If there are several, they are returned in order, and then the last one
-    repeatedly. Retries do not wait. Any other request raises `ConfigError`, and so does a file that is not a
-    recording. An empty file is a recording without requests.
-    """
+class _Recorder:
+    """The core of a `Recorder`."""
 
     def __new__(cls, path: str | PathLike[str]) -> Self: ...
     @property
-    def base_url(self) -> str | None:
-        """The base URL of the recorded service; `None` if nothing was recorded."""
-    def __getnewargs__(self) -> tuple[str]: ...
+    def path(self) -> str:
+        """The path as text."""
+    def close(self) -> None: ...
 
 @final
-class RateLimit:
-    """A rate limit that several clients share.
+class _Replay:
+    """The core of a `Replay`."""
 
-    Without a name, the clients of this process to which it is passed share it. With a name, all processes of
-    this user on this machine share it, through a small file. With a database, all processes that use the
-    database share it, by the clock of the database server.
+    def __new__(cls, path: str | PathLike[str]) -> Self: ...
+    @property
+    def base_url(self) -> str | None: ...
+    @property
+    def path(self) -> str:
+        """The path as text."""
+    @property
+    def absolute_path(self) -> str:
+        """The path for another process, which may have another current folder."""
 
-    Requests are evenly spaced, first come, first served within a process, and processes take turns. A
-    `Retry-After` of the service to one of them, or a request that it throttles, holds back all. Three
-    percent of the rate is not used, so that no second has more requests than the rate plus `burst`, although
-    some requests take longer to reach the service than others. If those who share a limit have different
-    rates, the lowest one with which a request was made in the last ten seconds holds for all.
-
-    `rate` is in requests per second, from 0.001 to 1,000,000. `burst` is the number of requests that may be
-    sent at once after a pause. `name` is any text. `database` is the URL of a PostgreSQL database (extra
-    `postgres`), and needs a name; the table `boardlot_rate_limits` is created in it. Raises `ConfigError` if
-    an argument is invalid, or the state folder or the driver is missing; a call of a client raises
-    `StoreError` if the file cannot be used, and `TransportError` if the database cannot.
-
-    >>> limit = bl.RateLimit(50, burst=5)
-    >>> with sandbox.client(rate_limit=limit) as client:
-    ...     len(client.dividends("HK.00700"))
-    21
-    >>> limit.rate, limit.burst, limit.free <= 50
-    (50.0, 5, True)
-    """
+@final
+class _RateLimit:
+    """The core of a `RateLimit`."""
 
     def __new__(
-        cls,
-        rate: float,
-        *,
-        burst: int = 1,
-        name: str | None = None,
-        database: str | None = None,
+        cls, rate: float, burst: int | None, name: str | None, database: str | None
     ) -> Self: ...
     @property
-    def rate(self) -> float:
-        """Requests per second."""
+    def rate(self) -> float: ...
     @property
-    def burst(self) -> int:
-        """The number of requests that may be sent at once after a pause."""
+    def burst(self) -> int: ...
     @property
-    def name(self) -> str | None:
-        """The name by which processes share it; None if the clients to which it is passed share it."""
+    def name(self) -> str | None: ...
     @property
-    def used(self) -> float | None:
-        """The approximate number of requests that all who share the limit have sent in the last second; None if
-        this process has not used the database yet.
-        """
+    def used(self) -> float | None: ...
     @property
-    def free(self) -> float | None:
-        """The approximate number of further requests per second that could be sent now, which is lower while
-        the service throttles. None if `used` is None.
-        """
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-    def __hash__(self) -> int: ...
-    def __getnewargs_ex__(self) -> tuple[tuple[float], dict[str, Any]]: ...
+    def free(self) -> float | None: ...
+    def shown(self) -> str:
+        """The arguments for `repr`."""
+    def is_same(self, other: _RateLimit) -> bool:
+        """Returns true if both are one limit."""
+    def arguments(self) -> tuple[tuple[float], dict[str, Any]]: ...
 
 @final
 class RequestEvent:
@@ -342,52 +279,13 @@ class Explanation:
         """The rate limit that applies to the request, and how much of it is free now; None without a limit."""
 
 @final
-class DateRange:
-    """Pages backward by moving the end of a date range.
-
-    `end` is the name of the parameter to move. Its next value is read from `next`, a dotted path in the
-    response such as `"extra.next_time"`, or it is the day before the earliest date in the records' field
-    `before`, such as `"data_date"`. Pass exactly one of the two. With `before`, if a page ends within a day,
-    the rest of that day is skipped without an error: use it only for a list that has one row a day, or whose
-    pages end with whole days. `unique` is the name of the field that identifies a row, so that rows repeated
-    on the next page can be dropped. The iteration ends if `pagination.has_more` is false, or if the next end
-    is before the `start` of the query or body. Raises `ConfigError` for a name or path that cannot be used.
-
-    >>> bl.DateRange(next="extra.next_time", unique="time")
-    DateRange('end', next='extra.next_time', unique='time')
-    """
+class _DateRange:
+    """The core of a `DateRange`."""
 
     def __new__(
-        cls,
-        end: str = "end",
-        *,
-        next: str | None = None,
-        before: str | None = None,
-        unique: str | None = None,
+        cls, end: str | None, next: str | None, before: str | None, unique: str | None
     ) -> Self: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-    def __lt__(self, value: object, /) -> bool: ...
-    def __le__(self, value: object, /) -> bool: ...
-    def __gt__(self, value: object, /) -> bool: ...
-    def __ge__(self, value: object, /) -> bool: ...
-    def __hash__(self) -> int: ...
-    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, str]]: ...
-
-# The kinds of fields. Those of arguments are the same and `symbol`.
-_FieldKind = Literal[
-    "text",
-    "integer",
-    "number",
-    "flag",
-    "decimal",
-    "percent",
-    "seconds",
-    "millis",
-    "micros",
-    "date",
-    "object",
-]
+    def arguments(self) -> tuple[tuple[str], dict[str, str]]: ...
 
 @final
 class BuiltInEndpoint:
@@ -396,113 +294,38 @@ class BuiltInEndpoint:
 _BUILT_IN_ENDPOINTS: tuple[BuiltInEndpoint, ...]
 
 @final
-class Endpoint(Generic[_Declared_co]):
-    """A custom endpoint: an endpoint of the service that boardlot has no method for.
+class _Endpoint:
+    """The core of an `Endpoint`."""
 
-    `name` identifies it in errors and checkpoints. `method` is `"GET"` or `"POST"`. A `{name}` in `path`
-    stands for a required argument. `rows` is the dotted path of the records in a response; by default the
-    only list in `data`. `paging` is `None`, `"next_key"`, `"page_flag"` or a `DateRange`. `record` declares
-    the fields: a dict of their kinds (`text`, `integer`, `number`, `flag`, `decimal`, `percent`, `seconds`,
-    `millis`, `micros`, `date`, `object`), or a `TypedDict`; other fields become columns whose types are
-    inferred. `arguments` declares the kinds of arguments, which are then checked; they may also have the
-    kind `"symbol"`. Other arguments are sent as they are. Arguments that are not in the path go into the
-    query or, for POST, into the JSON body, in the order given. `doc` is a description.
-
-    Raises `ConfigError` for a declaration that cannot be used.
-
-    >>> flow = bl.Endpoint(
-    ...     "capital_flow",
-    ...     "GET",
-    ...     "/api/v1.0/quote/{symbol}/capital-flow/history",
-    ...     rows="data.capital_flow_list",
-    ...     paging=bl.DateRange("end", before="data_date"),
-    ...     record={"data_date": "date", "in_flow": "number"},
-    ... )
-    >>> client.call(flow, symbol="HK.00700").to_polars().columns[:2]
-    ['data_date', 'in_flow']
-    """
-
-    @classmethod
-    def __class_getitem__(cls, key: Any) -> Any: ...
-    @overload
     def __new__(
         cls,
         name: str,
         method: str,
         path: str,
-        *,
-        rows: str | None = None,
-        paging: Literal["next_key", "page_flag"] | DateRange | None = None,
-        record: type[_Declared_co],
-        arguments: Mapping[str, _FieldKind | Literal["symbol"]] | None = None,
-        doc: str = "",
-    ) -> Endpoint[_Declared_co]: ...
-    @overload
-    def __new__(
-        cls,
-        name: str,
-        method: str,
-        path: str,
-        *,
-        rows: str | None = None,
-        paging: Literal["next_key", "page_flag"] | DateRange | None = None,
-        record: Mapping[str, _FieldKind] | None = None,
-        arguments: Mapping[str, _FieldKind | Literal["symbol"]] | None = None,
-        doc: str = "",
-    ) -> Endpoint[dict[str, Any]]: ...
+        rows: str | None,
+        paging: str | DateRange | None,
+        record: Mapping[str, FieldKind] | type[Any] | None,
+        arguments: Mapping[str, FieldKind | Literal["symbol"]] | None,
+        doc: str | None,
+    ) -> Self: ...
     @property
-    def name(self) -> str:
-        """The name of the endpoint, in errors and checkpoints."""
+    def name(self) -> str: ...
     @property
-    def method(self) -> str:
-        """`"GET"` or `"POST"`."""
+    def method(self) -> str: ...
     @property
-    def path(self) -> str:
-        """The path below the base URL; `{name}` stands for an argument."""
+    def path(self) -> str: ...
     @property
-    def rows(self) -> str | None:
-        """The dotted path of the records in a response."""
+    def rows(self) -> str | None: ...
     @property
-    def paging(self) -> Literal["next_key", "page_flag"] | DateRange | None:
-        """`None`, `"next_key"`, `"page_flag"` or a `DateRange`."""
+    def paging(self) -> Literal["next_key", "page_flag"] | _DateRange | None: ...
     @property
-    def record(self) -> dict[str, str] | type[Any] | None:
-        """The declared fields: a dict of their kinds, or the `TypedDict`; `None` if there are none."""
+    def record(self) -> dict[str, str] | type[Any] | None: ...
     @property
-    def arguments(self) -> dict[str, str]:
-        """The declared kinds of arguments."""
+    def arguments(self) -> dict[str, str]: ...
     @property
-    def doc(self) -> str:
-        """The description that was passed."""
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-    def __lt__(self, value: object, /) -> bool: ...
-    def __le__(self, value: object, /) -> bool: ...
-    def __gt__(self, value: object, /) -> bool: ...
-    def __ge__(self, value: object, /) -> bool: ...
-    def __hash__(self) -> int: ...
-    def __getnewargs_ex__(self) -> tuple[tuple[str, str, str], dict[str, Any]]: ...
+    def doc(self) -> str: ...
 
-def load_endpoints(path: str | PathLike[str], /) -> dict[str, Endpoint[dict[str, Any]]]:
-    """The endpoints of a TOML file, by name: a table for each, with the arguments of `Endpoint` as keys.
-
-    ```toml
-    [kline]
-    method = "GET"
-    path = "/api/v1.0/quote/{symbol}/history-kline"
-    rows = "data.kline_list"
-    paging = { end = "end", next = "extra.next_time", unique = "time" }
-    record = { time = "seconds", open = "decimal", close = "decimal" }
-    ```
-
-    Raises `ConfigError` if the file at `path` cannot be read or has a mistake; the error names the line, the
-    table and the key.
-
-    >>> text = 'kline = { method = "GET", path = "/api/v1.0/quote/{symbol}/kline" }'
-    >>> size = (folder / "endpoints.toml").write_text(text)
-    >>> bl.load_endpoints(folder / "endpoints.toml")["kline"].method
-    'GET'
-    """
+def _load_endpoints(path: str | PathLike[str]) -> dict[str, _Endpoint]: ...
 
 @final
 class ApiKey:
@@ -962,32 +785,14 @@ class Registration:
         """`client_id_issued_at` as an aware UTC datetime."""
     def __reduce__(self) -> Any: ...
 
-def register_client(
+def _register_client(
     base_url: str,
-    *,
     redirect_uris: Sequence[str],
-    client_name: str = "boardlot",
-    confidential: bool = False,
-    timeout: float = 30.0,
-    connect_timeout: float = 5.0,
-    max_connections: int = 64,
-    proxy: str | None = None,
-    ca_file: str | PathLike[str] | None = None,
-) -> Registration:
-    """Registers a web application, once, and returns its `Registration`. Store the client id and the secret:
-    the service does not show them again.
-
-    `base_url` is the address of the service. `redirect_uris` are the callback URLs of the application:
-    https, or http to a loopback address such as `http://127.0.0.1:8000/callback`. The service matches them
-    exactly. `client_name` is what the consent page shows. `confidential=True` registers a client with a
-    secret (`client_secret_post`); a response without a secret is not an error. `timeout`, `connect_timeout`,
-    `max_connections`, `proxy` and `ca_file` are as for `Client`. Raises `OAuthError` if the service rejects
-    the registration.
-
-    >>> callback = "https://app.example.com/callback"
-    >>> bl.register_client(sandbox.base_url, redirect_uris=[callback]).redirect_uris
-    ['https://app.example.com/callback']
-    """
+    client_name: str | None,
+    confidential: bool,
+    timeout: float,
+    connection: tuple[Any, ...],
+) -> Registration: ...
 
 @final
 class AuthorizationRequest:
@@ -1006,247 +811,86 @@ class AuthorizationRequest:
         """The proof, sent with the code, that this application began the login; 43 random characters. A secret."""
     def __reduce__(self) -> Any: ...
 
-@disjoint_base
-class OAuthAppBase:
-    """The base class of `OAuthApp` and `AsyncOAuthApp`."""
+@final
+class _OAuthApp:
+    """The core of an `OAuthApp` or an `AsyncOAuthApp`."""
 
+    def __new__(
+        cls,
+        mode: Literal["sync", "async"],
+        base_url: str,
+        client_id: str,
+        redirect_uri: str,
+        store: TokenStore | None,
+        client_secret: str | None,
+        timeout: float,
+        connection: tuple[Any, ...],
+    ) -> Self: ...
     @property
-    def client_id(self) -> str:
-        """The id from the registration."""
+    def client_id(self) -> str: ...
     @property
-    def redirect_uri(self) -> str:
-        """The address to which users return, as it is registered."""
+    def redirect_uri(self) -> str: ...
     @property
-    def base_url(self) -> str:
-        """The address of the service."""
-    def __getnewargs_ex__(self) -> Any: ...
+    def base_url(self) -> str: ...
+    def authorization_url(self) -> AuthorizationRequest: ...
+    # Each returns an `OAuth`, or an awaitable of one for an `AsyncOAuthApp`.
+    def fetch_token(
+        self, callback_url: str, state: str | None, code_verifier: str | None, user: str
+    ) -> Any:
+        """Exchanges the code of a callback. The `OAuth` is returned, or awaited."""
+    def auth(self, user: str) -> Any:
+        """The credentials of a user who has logged in, from the store."""
+    def arguments(self) -> tuple[tuple[str, str], dict[str, Any]]:
+        """What the application was created from, and no secret."""
 
-class OAuthApp(OAuthAppBase):
-    """A web application with its own users: it sends them to the service's page, receives the callback at
-    its own address, and calls the service for each of them.
-
-    `client_id` and `client_secret` come from `register_client`, or from wherever the application was
-    registered; `redirect_uri` is the address to which users return, exactly as it is registered. `store`
-    (None: the keychain) holds the tokens of all users, in every process. `base_url` is the address of
-    the service. `timeout`, `connect_timeout`, `max_connections`, `proxy` and `ca_file` are as for
-    `Client`. Opens no port and no browser; can be shared by threads.
-
-    >>> callback = "https://app.example.com/callback"
-    >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id
-    >>> store = bl.MemoryStore()
-    >>> app = bl.OAuthApp(sandbox.base_url, client_id, redirect_uri=callback, store=store)
-    >>> request = app.authorization_url()
-    >>> returned = sandbox.authorize_demo_user(request.url)  # what the user does in a browser
-    >>> session = {"state": request.state, "code_verifier": request.code_verifier}
-    >>> auth = app.fetch_token(returned, **session, user="alice")
-    >>> app.auth(user="alice").user
-    'alice'
-    """
+@final
+class _LoginFlow:
+    """The core of a `LoginFlow`."""
 
     def __new__(
         cls,
         base_url: str,
-        client_id: str,
-        *,
-        redirect_uri: str,
-        store: TokenStore | None = None,
-        client_secret: str | None = None,
-        timeout: float = 30.0,
-        connect_timeout: float = 5.0,
-        max_connections: int = 64,
-        proxy: str | None = None,
-        ca_file: str | PathLike[str] | None = None,
+        store: TokenStore | None,
+        client_id: str | None,
+        client_name: str | None,
+        redirect_port: int,
+        open_browser: bool,
+        timeout: float,
+        confidential: bool,
+        connection: tuple[Any, ...],
     ) -> Self: ...
-    def authorization_url(self) -> AuthorizationRequest:
-        """Begins a login and returns an `AuthorizationRequest`: redirect the browser to `.url`, and keep
-        `.state` and `.code_verifier` in the user's session on the server. Sends nothing and raises nothing.
-        """
-    def fetch_token(
-        self, callback_url: str, *, state: str | None, code_verifier: str | None, user: str
-    ) -> OAuth:
-        """Completes a login: checks the callback, exchanges its code, saves the tokens of `user`, and
-        returns the user's `OAuth`.
-
-        `callback_url` is the URL that the browser requested, or its path and query. `state` and
-        `code_verifier` are those of `authorization_url`, from the session of the user who sends the
-        callback; None if the session holds none. They are valid for one exchange. Raises
-        `OAuthError` and sends nothing if the state differs, a parameter occurs twice, or the service
-        reports an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the
-        code was sent and the tokens were lost. After any of these errors, start a new login. If the
-        call is cancelled after the code was sent, the tokens are saved anyway.
-        """
-    def auth(self, *, user: str) -> OAuth:
-        """The credentials of `user`, who has logged in, in any process that has the store. Reads the
-        store, so that a logout or a new login in another process takes effect. Raises
-        `LoginRequired` if the store has no tokens of this user, and `StoreError` if it cannot be
-        read.
-        """
-
-class AsyncOAuthApp(OAuthAppBase):
-    """Like `OAuthApp`, with `fetch_token` and `auth` awaited: the base class of `boardlot.AsyncOAuthApp`."""
-
-    def __new__(
-        cls,
-        base_url: str,
-        client_id: str,
-        *,
-        redirect_uri: str,
-        store: TokenStore | None = None,
-        client_secret: str | None = None,
-        timeout: float = 30.0,
-        connect_timeout: float = 5.0,
-        max_connections: int = 64,
-        proxy: str | None = None,
-        ca_file: str | PathLike[str] | None = None,
-    ) -> Self: ...
-    def authorization_url(self) -> AuthorizationRequest:
-        """Begins a login and returns an `AuthorizationRequest`: redirect the browser to `.url`, and keep
-        `.state` and `.code_verifier` in the user's session on the server. Sends nothing and raises nothing.
-        """
-    def fetch_token(
-        self, callback_url: str, *, state: str | None, code_verifier: str | None, user: str
-    ) -> Awaitable[OAuth]:
-        """Completes a login: checks the callback, exchanges its code, saves the tokens of `user`, and
-        returns the user's `OAuth`.
-
-        `callback_url` is the URL that the browser requested, or its path and query. `state` and
-        `code_verifier` are those of `authorization_url`, from the session of the user who sends the
-        callback; None if the session holds none. They are valid for one exchange. Raises
-        `OAuthError` and sends nothing if the state differs, a parameter occurs twice, or the service
-        reports an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the
-        code was sent and the tokens were lost. After any of these errors, start a new login. If the
-        call is cancelled after the code was sent, the tokens are saved anyway.
-        """
-    def auth(self, *, user: str) -> Awaitable[OAuth]:
-        """The credentials of `user`, who has logged in, in any process that has the store. Reads the
-        store, so that a logout or a new login in another process takes effect. Raises
-        `LoginRequired` if the store has no tokens of this user, and `StoreError` if it cannot be
-        read.
-        """
-
-@final
-class LoginFlow:
-    """A login in progress: the user opens `url`, and a port of this machine listens for the callback.
-
-    `finish` and `wait` raise `OAuthError` if the user or the service refuses the login or it times out, and
-    `StoreError` if the tokens cannot be saved.
-
-    >>> from urllib.request import urlopen
-    >>> flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
-    >>> callback_url = sandbox.authorize_demo_user(flow.url)  # what the user does in a browser
-    >>> auth = flow.finish(callback_url)  # of a browser on another machine
-    >>> flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
-    >>> page = urlopen(sandbox.authorize_demo_user(flow.url))  # of a browser on this machine
-    >>> auth = flow.wait()
-    >>> bl.begin_login(sandbox.base_url, store=bl.MemoryStore()).cancel()
-    """
-
     @property
-    def url(self) -> str:
-        """The page where the user logs in and grants access."""
-    def finish(self, callback_url: str) -> OAuth:
-        """Completes the login with `callback_url`, the URL to which the browser was redirected, copied from
-        its address bar, and returns the `OAuth`. The URL of another login raises `OAuthError`; this login
-        can still be completed afterwards.
-        """
-    def wait(self) -> OAuth:
-        """Waits for the browser's callback and returns the `OAuth`. Ctrl-C cancels the login."""
-    def cancel(self) -> None:
-        """Cancels the login and closes its port. If the code has already been sent, the tokens are saved
-        anyway.
-        """
-    def __await__(self) -> Generator[Any, None, OAuth]: ...
-
-def login(
-    base_url: str,
-    *,
-    store: TokenStore | None = None,
-    client_id: str | None = None,
-    client_name: str = "boardlot",
-    redirect_port: int = 0,
-    open_browser: bool = True,
-    timeout: float = 300.0,
-    confidential: bool = False,
-    connect_timeout: float = 5.0,
-    max_connections: int = 64,
-    proxy: str | None = None,
-    ca_file: str | PathLike[str] | None = None,
-) -> OAuth:
-    """Logs in with the browser and returns the credentials for a client.
-
-    Registers a client if the store has none, opens the browser, waits for its callback, and saves the
-    tokens in `store` (None: the keychain). Without a browser, or with `open_browser=False`, the URL is
-    printed to stderr, with the ways to complete the login from another machine.
-
-    For the other arguments and the errors, see `begin_login`. Raises `OAuthError` also if the login is
-    refused, or not completed within `timeout`.
-    """
-
-def begin_login(
-    base_url: str,
-    *,
-    store: TokenStore | None = None,
-    client_id: str | None = None,
-    client_name: str = "boardlot",
-    redirect_port: int = 0,
-    timeout: float = 300.0,
-    confidential: bool = False,
-    connect_timeout: float = 5.0,
-    max_connections: int = 64,
-    proxy: str | None = None,
-    ca_file: str | PathLike[str] | None = None,
-) -> LoginFlow:
-    """Begins a login and returns a `LoginFlow` at once. It prints nothing and opens no browser.
-
-    Send the user to `flow.url`. Then `flow.wait()` (or `await flow`) waits for the callback of a browser
-    on this machine, and `flow.finish(callback_url)` takes the callback URL of a browser elsewhere; see
-    `LoginFlow` for an example.
-
-    - `base_url`: the address of the service.
-    - `store`: where the tokens and the registration are kept; None is the keychain.
-    - `client_id`: the id of an earlier registration; by default the one in the store, or else a new one.
-    - `client_name`: the name that the consent page shows.
-    - `redirect_port`: the port of this machine that listens for the callback; 0 is any free one.
-    - `timeout`: the seconds within which the login must be completed.
-    - `confidential`: True if a new registration asks for a client secret.
-    - `connect_timeout`, `max_connections`, `proxy`, `ca_file`: as for `Client`.
-
-    Raises `OAuthError` if the service refuses the registration, `StoreError` if the store cannot be used,
-    and `TransportError` if the service cannot be reached.
-    """
+    def url(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def has_opened_browser(self) -> bool: ...
+    def finish(self, callback_url: str) -> OAuth: ...
+    def wait(self, poll: Callable[[], object] | None) -> OAuth:
+        """Waits for the end of the login; calls `poll` regularly, if it is not None."""
+    def awaited(self) -> Generator[Any, Any, OAuth]:
+        """The iterator of an await, at whose end is what `wait` returns."""
+    def offer(self, callback_url: str) -> None:
+        """Begins to complete the login with a callback URL that was pasted."""
+    def refused(self) -> str | None:
+        """The reason why the last URL of `offer` was refused, once."""
+    def cancel(self) -> None: ...
 
 @final
-class Faults:
-    """The faults that a sandbox injects.
-
-    `latency` is in seconds, before each response. The others are rates from 0 to 1: `error_rate` of service
-    errors, `drop_rate` of dropped connections, `truncate_rate` of responses that end in the middle,
-    `throttle_rate` of HTTP 429, `html_rate` of HTML pages. The same `seed` produces the same faults. Raises
-    `ConfigError` for a number that is not valid.
-
-    >>> sandbox.faults = bl.Faults(error_rate=0.1, seed=3)
-    >>> sandbox.faults == bl.Faults(error_rate=0.1, seed=3)
-    True
-    >>> sandbox.faults = None
-    """
+class _Faults:
+    """The core of a `Faults`."""
 
     def __new__(
         cls,
-        latency: float = 0.0,
-        error_rate: float = 0.0,
-        drop_rate: float = 0.0,
-        truncate_rate: float = 0.0,
-        throttle_rate: float = 0.0,
-        html_rate: float = 0.0,
-        seed: int = 0,
+        latency: float,
+        error_rate: float,
+        drop_rate: float,
+        truncate_rate: float,
+        throttle_rate: float,
+        html_rate: float,
+        seed: int,
     ) -> Self: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-    def __lt__(self, value: object, /) -> bool: ...
-    def __le__(self, value: object, /) -> bool: ...
-    def __gt__(self, value: object, /) -> bool: ...
-    def __ge__(self, value: object, /) -> bool: ...
-    __hash__: None  # type: ignore[assignment]
+    def arguments(self) -> dict[str, float]: ...
 
 @final
 class RecordedRequest:
@@ -1265,154 +909,58 @@ class RecordedRequest:
     def status(self) -> int:
         """The HTTP status of the response; 0 if there was none."""
 
-_SandboxAuth = Literal["Ed25519", "RSA-SHA256", "oauth"] | ApiKey | BearerToken | OAuth
-
 @final
-class Sandbox:
-    """A simulation of the whole service in this process, for experiments and tests.
-
-    It listens on `host` and `port` (0: any free port) as soon as it is constructed. The same `seed`
-    generates the same data. `fills` is the number of fills in the last 90 days; as many again reach back two
-    years. `orders` is the number of open crypto orders of each account; a simulated account has as many, up
-    to 40. `plate_stocks` is the number of stocks in a plate. `today`, a `date`, fixes the day on which the
-    data end and the service's clock starts, at noon UTC; by default it is the current one. The clock is
-    `clock_offset` seconds ahead. Access tokens are valid for `token_lifetime` seconds. `faults` is a
-    `Faults`. Use it in a `with` block, or call `close()`. Raises `ConfigError` for an argument that is not
-    valid, also in its methods, and for a port that is in use.
-
-    >>> sandbox = bl.Sandbox(seed=7)
-    >>> client = sandbox.client()
-    >>> sandbox.put("dividends", [{"ex_date": "2026/01/05"}], symbol="HK.00700")
-    >>> client.dividends("HK.00700")[0]["ex_date"]
-    '2026/01/05'
-    >>> news = bl.Endpoint("news", "GET", "/api/v1.0/news/{symbol}", rows="data.list")
-    >>> sandbox.serve(news, [{"title": "A title"}], symbol="HK.00700")
-    >>> client.call(news, symbol="HK.00700")[0]["title"]
-    'A title'
-    >>> sandbox.fail_next("dividends", status=503)  # the client tries again
-    >>> len(client.dividends("HK.00700")), [one.status for one in sandbox.requests[-2:]]
-    (1, [503, 200])
-    >>> key = bl.generate_key()
-    >>> key_id = sandbox.upload_key(key.public_pem)  # or `sandbox.api_key()`, which does both
-    >>> flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
-    >>> login = flow.finish(sandbox.authorize_demo_user(flow.url))
-    >>> async_client = sandbox.async_client(auth=login)
-    >>> sandbox.revoke_tokens()  # its next call refreshes them
-    >>> sandbox.revoke_grants()  # its next call raises LoginRequired
-    >>> sandbox.reset()
-    >>> sandbox.close()
-    """
+class _Sandbox:
+    """The core of a `Sandbox`."""
 
     def __new__(
         cls,
-        seed: int = 0,
-        port: int = 0,
-        fills: int = 2_000,
-        orders: int = 120,
-        plate_stocks: int = 500,
-        token_lifetime: float = 7200.0,
-        clock_offset: float = 0.0,
-        faults: Faults | None = None,
-        *,
-        today: date | None = None,
-        host: str = "127.0.0.1",
+        seed: int,
+        port: int,
+        fills: int,
+        orders: int,
+        plate_stocks: int,
+        token_lifetime: float,
+        clock_offset: float,
+        faults: Faults | None,
+        today: date | None,
+        host: str,
     ) -> Self: ...
     @property
-    def base_url(self) -> str:
-        """The base URL, such as `http://127.0.0.1:40123`."""
+    def base_url(self) -> str: ...
     @property
-    def accounts(self) -> dict[str, list[str]]:
-        """The account ids by kind: `"crypto"`, `"sim"`, `"trade"`."""
+    def accounts(self) -> dict[str, list[str]]: ...
     @property
-    def requests(self) -> list[RecordedRequest]:
-        """The last 10,000 requests, oldest first."""
-
+    def requests(self) -> list[RecordedRequest]: ...
     @property
-    def _request_count(self) -> int:
-        """The number of requests that it has received, with those that are no longer kept."""
+    def request_count(self) -> int: ...
     @property
-    def faults(self) -> Faults:
-        """The faults that the sandbox injects. Can be set while it runs; `None` for no faults."""
-    @faults.setter
-    def faults(self, value: Faults | None) -> None: ...
+    def faults(self) -> _Faults: ...
+    def set_faults(self, faults: Faults | None) -> None: ...
     def serve(
-        self, endpoint: Endpoint[Any], rows: Iterable[Mapping[str, Any]], **arguments: Any
-    ) -> None:
-        """Serves requests of `endpoint`, an `Endpoint`, with `rows`, a list of dicts, checked and paged like
-        those of the service. With further arguments, only requests that have them get the rows:
-        `serve(KLINE, rows, symbol="HK.00700")`. For an endpoint that pages by a range of dates, the rows
-        are sorted by their first declared date or time, or else by its `unique` field. Rows for the same
-        requests are replaced. Raises `ConfigError` for rows that cannot be served.
-        """
+        self, endpoint: Endpoint[Any], rows: Iterable[Mapping[str, Any]], arguments: dict[str, Any]
+    ) -> None: ...
     def put(
         self,
         name: str,
         rows: Iterable[Mapping[str, Any]],
-        *,
-        account: str | int | None = None,
-        **arguments: Any,
-    ) -> None:
-        """Replaces the rows of the method `name`, such as `"fills_history"`, with your `rows`: for all accounts
-        or symbols or, with `account` and further arguments, only for these:
-        `put("dividends", rows, symbol="HK.00700")`. The rows keep their order. The filters of the request
-        apply; fills of the default range are returned whatever their times are. Raises `ConfigError` for an
-        unknown name, and for a number where the service sends a text, such as a quantity.
-        """
+        account: str | int | None,
+        arguments: dict[str, Any],
+    ) -> None: ...
     def fail_next(
         self,
-        endpoint: str | Endpoint[Any] | None = None,
-        *,
-        times: int | None = ...,
-        status: int | None = None,
-        code: int | None = None,
-        message: str | None = None,
-    ) -> None:
-        """Fails the next `times` requests (1 by default), or with None all requests until `reset()`. `endpoint`
-        is the name of a method, an `Endpoint` or a path; by default any request fails. The response has the
-        HTTP `status`, by default 503; 0 closes the connection without a response. With a `code`, it is the
-        endpoint's own failure with that code and `message`, by default with HTTP 200. Raises `ConfigError`
-        for an unknown name and for a failure that would be a success.
-        """
-    def upload_key(self, public_pem: str) -> str:
-        """Registers the public key `public_pem`, as the developer dashboard does, and returns its key id."""
-    def api_key(self, algorithm: _Algorithm = "Ed25519") -> ApiKey:
-        """Generates and registers a key, for `Client(auth=...)`; `algorithm` is `"Ed25519"` or `"RSA-SHA256"`."""
-    def client(
-        self,
-        auth: _Algorithm | Literal["oauth"] | ApiKey | BearerToken | OAuth | None = None,
-        **options: Unpack[ClientOptions],
-    ) -> Client:
-        """A `Client` of this sandbox. `auth` is `"Ed25519"`, `"RSA-SHA256"`, `"oauth"` or credentials; the
-        other arguments are those of `Client`.
-        """
-    def async_client(
-        self,
-        auth: _Algorithm | Literal["oauth"] | ApiKey | BearerToken | OAuth | None = None,
-        **options: Unpack[ClientOptions],
-    ) -> AsyncClient:
-        """An `AsyncClient` of this sandbox; for the arguments, see `Sandbox.client`."""
-    def authorize_demo_user(self, authorize_url: str, scopes: Sequence[str] | None = None) -> str:
-        """Allows these `scopes` (by default those that are preselected) at `authorize_url`, as a person would
-        on the page. Returns the callback URL that a browser would open.
-        """
-    def revoke_tokens(self) -> None:
-        """Revokes all access tokens. Refresh tokens stay valid."""
-    def revoke_grants(self) -> None:
-        """Revokes all access and refresh tokens, so that users have to log in again."""
-    def reset(self) -> None:
-        """Restores the initial state: forgets rows of `serve` and `put`, planned failures, requests, nonces,
-        clients and logins, but not keys.
-        """
-    def close(self) -> None:
-        """Stops listening and closes all connections."""
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        traceback: TracebackType | None = None,
-        /,
+        endpoint: str | Endpoint[Any] | None,
+        times: int | None,
+        status: int | None,
+        code: int | None,
+        message: str | None,
     ) -> None: ...
+    def upload_key(self, public_pem: str) -> str: ...
+    def authorize_demo_user(self, authorize_url: str, scopes: Sequence[str] | None) -> str: ...
+    def revoke_tokens(self) -> None: ...
+    def revoke_grants(self) -> None: ...
+    def reset(self) -> None: ...
+    def close(self) -> None: ...
 
 @final
 class _ClientCore:
@@ -1543,7 +1091,7 @@ class _FileLock:
 def _set_default_profile(name: str | None) -> Any: ...
 def _profiles() -> tuple[list[str], str | None]: ...
 def _check_profile_address(of_profile: str, base_url: str) -> None: ...
-def _application_limit(rate: float, base_url: str, application: str | None) -> RateLimit: ...
+def _application_limit(rate: float, base_url: str, application: str | None) -> _RateLimit: ...
 def _config_file() -> Any: ...
 def _openapi_json() -> str: ...
 def _environment_proxy(base_url: str) -> tuple[str, str] | None: ...

@@ -208,7 +208,7 @@ pub fn no_more(
 }
 
 /// The error for these arguments, with the name that was probably meant.
-pub fn wrong_arguments(
+fn wrong_arguments(
     py: Python<'_>,
     of: &str,
     more: &Bound<'_, PyTuple>,

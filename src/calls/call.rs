@@ -30,6 +30,11 @@ pub struct Call<T> {
 pub type Finish<T> = Box<dyn FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send>;
 
 impl CallMode {
+    /// The mode that Python calls `"async"`, or the other one.
+    pub fn named(mode: &str) -> Self {
+        if mode == "async" { CallMode::Async } else { CallMode::Sync }
+    }
+
     /// Runs a call on the shared runtime: returns its result, or an awaitable of it.
     pub fn run_shared<T: Send + 'static>(
         self,

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use super::{
     client_options::{build_client, check_picklable},
-    endpoint::Endpoint,
+    endpoint::EndpointCore,
     endpoint_arguments::{
         ArgumentName, Arguments, BuiltInEndpoint, endpoint_arguments, warn_of_end_date,
     },
@@ -24,6 +24,7 @@ use crate::{
     calls::call::{Call, CallMode},
     hooks::observer::{Hooks, PythonObserver},
     interpreter::{
+        core_of::core_of,
         errors::{is_refusal, wrong_type},
         weak_ref::StrongRef,
     },
@@ -83,7 +84,7 @@ impl ClientCore {
 
     /// The builders of an endpoint's records: a custom endpoint keeps its own.
     fn builders_of(given: &Bound<'_, PyAny>, endpoint: &api::Endpoint) -> PyResult<RowBuilderPool> {
-        if let Ok(own) = given.cast::<Endpoint>() {
+        if let Some(own) = core_of::<EndpointCore>(given)? {
             return Ok(own.get().builders.clone());
         }
         let index = match given.cast::<BuiltInEndpoint>() {
@@ -114,16 +115,12 @@ impl ClientCore {
         #[pyo3(from_py_with = text_of::base_url)] base_url: Option<String>,
         options: &Bound<'_, PyTuple>,
     ) -> PyResult<Self> {
-        let mode = match mode {
-            "async" => CallMode::Async,
-            _ => CallMode::Sync,
-        };
         let given = PyDict::new(py);
         given.set_item("base_url", &base_url)?;
         let (core, observer, referents) = build_client(base_url, options, &given)?;
         Ok(ClientCore {
             core,
-            mode,
+            mode: CallMode::named(mode),
             given: given.unbind(),
             referents,
             observer,
@@ -354,7 +351,7 @@ impl ClientCore {
         arguments: Arguments<'py>,
     ) -> PyResult<Explanation> {
         let core = self.core(py)?;
-        let explained = if method.is_instance_of::<Endpoint>() {
+        let explained = if core_of::<EndpointCore>(method)?.is_some() {
             let named = [("path", path), ("query", query), ("body", body)];
             let named = named.into_iter().filter_map(|(name, value)| {
                 value.map(|value| (ArgumentName(name.to_owned()), value))

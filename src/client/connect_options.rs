@@ -1,30 +1,21 @@
-//! The options for connecting, as keyword arguments: of clients, logins, registrations and applications.
+//! The options for connecting: of clients, logins, registrations and applications.
 
 use std::{path::Path, time::Duration};
 
 use super::options::{ConnectKind, connect_options};
-use crate::arguments::caller_arguments::{self, text, wrong_arguments};
+use crate::arguments::caller_arguments;
 use crate::prelude::*;
 use boardlot_client::{
     http::{ConnectOptions, check_authorities},
     os::texts::shown_path,
 };
 
-/// Reads the options for connecting, which are the keyword arguments `given` to a function besides its own.
-pub fn read_connect_options(
-    py: Python<'_>,
-    function: &str,
-    given: Option<&Bound<'_, PyDict>>,
-) -> PyResult<ConnectOptions> {
+/// Reads the options for connecting, whose values are `given` in the order of their table.
+pub fn read_connect_options(given: &Bound<'_, PyTuple>) -> PyResult<ConnectOptions> {
     let mut options = ConnectOptions::default();
-    for (name, value) in given.into_iter().flatten() {
-        let name = text("the name of an argument", &name)?;
-        let Some((known, kind)) = connect_options().find(|(known, _)| *known == name) else {
-            let unknown = [(name, value)].into_py_dict(py)?;
-            return Err(wrong_arguments(py, function, &PyTuple::empty(py), Some(&unknown)));
-        };
+    for ((name, kind), value) in connect_options().zip(given) {
         if !value.is_none() {
-            connect_option(known, kind, &value, &mut options)?;
+            connect_option(name, kind, &value, &mut options)?;
         }
     }
     Ok(options)

@@ -1,8 +1,11 @@
 //! The endpoint of a call, and its arguments.
 
-use super::endpoint::Endpoint;
-use crate::arguments::caller_arguments::{argument, text};
+use super::endpoint::EndpointCore;
 use crate::prelude::*;
+use crate::{
+    arguments::caller_arguments::{argument, text},
+    interpreter::core_of::core_of,
+};
 use boardlot_client::{
     api::{self, Argument, ENDPOINTS, EndpointRef, endpoint},
     error::{did_you_mean, nearest},
@@ -41,7 +44,7 @@ pub fn endpoint_argument(value: &Bound<'_, PyAny>) -> PyResult<EndpointRef> {
     if let Ok(endpoint) = value.cast::<BuiltInEndpoint>() {
         return Ok(endpoint.get().row.into());
     }
-    if let Ok(endpoint) = value.cast::<Endpoint>() {
+    if let Some(endpoint) = core_of::<EndpointCore>(value)? {
         return Ok(endpoint.get().row.clone().into());
     }
     if value.is_callable() {

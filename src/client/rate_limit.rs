@@ -1,12 +1,12 @@
-//! `RateLimit`, the `rate_limit` of a client.
+//! The core of `RateLimit`, the `rate_limit` of a client.
 
 use std::sync::Arc;
 
 use super::limit_database::DatabaseStorage;
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{integer, no_more, rate, text},
-    interpreter::{errors::cannot_pickle_secret, weak_ref::StrongRef},
+    arguments::caller_arguments::{integer, rate, text},
+    interpreter::{core_of::core_of, errors::cannot_pickle_secret, weak_ref::StrongRef},
 };
 use boardlot_client::{
     http::{BaseUrl, ClientRate},
@@ -17,32 +17,9 @@ use boardlot_client::{
 /// More would not be a limit.
 const BURST_MAX: usize = 1_000_000;
 
-/// A rate limit that several clients share.
-///
-/// Without a name, the clients of this process to which it is passed share it. With a name, all processes of
-/// this user on this machine share it, through a small file. With a database, all processes that use the
-/// database share it, by the clock of the database server.
-///
-/// Requests are evenly spaced, first come, first served within a process, and processes take turns. A
-/// `Retry-After` of the service to one of them, or a request that it throttles, holds back all. Three
-/// percent of the rate is not used, so that no second has more requests than the rate plus `burst`, although
-/// some requests take longer to reach the service than others. If those who share a limit have different
-/// rates, the lowest one with which a request was made in the last ten seconds holds for all.
-///
-/// `rate` is in requests per second, from 0.001 to 1,000,000. `burst` is the number of requests that may be
-/// sent at once after a pause. `name` is any text. `database` is the URL of a PostgreSQL database (extra
-/// `postgres`), and needs a name; the table `boardlot_rate_limits` is created in it. Raises `ConfigError` if
-/// an argument is invalid, or the state folder or the driver is missing; a call of a client raises
-/// `StoreError` if the file cannot be used, and `TransportError` if the database cannot.
-///
-/// >>> limit = bl.RateLimit(50, burst=5)
-/// >>> with sandbox.client(rate_limit=limit) as client:
-/// ...     len(client.dividends("HK.00700"))
-/// 21
-/// >>> limit.rate, limit.burst, limit.free <= 50
-/// (50.0, 5, True)
-#[pyclass(frozen, weakref, module = "boardlot")]
-pub struct RateLimit {
+/// The core of a `RateLimit`.
+#[pyclass(frozen, name = "_RateLimit", module = "boardlot._core")]
+pub struct RateLimitCore {
     limit: Arc<SharedLimit>,
     database: Option<Database>,
 }
@@ -55,20 +32,15 @@ struct Database {
 }
 
 #[pymethods]
-impl RateLimit {
+impl RateLimitCore {
     #[new]
-    #[pyo3(signature = (rate, *more, burst = None, name = None, database = None, **others))]
-    #[pyo3(text_signature = "(rate, *, burst=1, name=None, database=None)")]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = positive_rate)] rate: f64,
-        more: &Bound<'_, PyTuple>,
         burst: Option<&Bound<'_, PyAny>>,
         name: Option<&Bound<'_, PyAny>>,
         database: Option<&Bound<'_, PyAny>>,
-        others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        no_more(py, "RateLimit", more, others)?;
         let burst = burst.map(|burst| integer("burst", burst, 1, BURST_MAX)).transpose()?;
         let burst = burst.and_then(|burst| u32::try_from(burst).ok()).unwrap_or(1);
         let allowance = Allowance { rate, burst };
@@ -95,68 +67,55 @@ impl RateLimit {
                 (limit, Some(Database { url, object, has_password }))
             }
         };
-        Ok(RateLimit { limit: Arc::new(limit), database })
+        Ok(RateLimitCore { limit: Arc::new(limit), database })
     }
 
-    /// Requests per second.
     #[getter]
     fn rate(&self) -> f64 {
         self.limit.allowance.rate
     }
 
-    /// The number of requests that may be sent at once after a pause.
     #[getter]
     fn burst(&self) -> u32 {
         self.limit.allowance.burst
     }
 
-    /// The name by which processes share it; None if the clients to which it is passed share it.
     #[getter]
     fn name(&self) -> Option<&str> {
         self.limit.name()
     }
 
-    /// The approximate number of requests that all who share the limit have sent in the last second; None if
-    /// this process has not used the database yet.
     #[getter]
     fn used(&self) -> Option<f64> {
         self.limit.usage().map(|usage| usage.used)
     }
 
-    /// The approximate number of further requests per second that could be sent now, which is lower while
-    /// the service throttles. None if `used` is None.
     #[getter]
     fn free(&self) -> Option<f64> {
         self.limit.usage().map(|usage| usage.free)
     }
 
-    fn __repr__(&self) -> String {
+    /// The arguments for `repr`.
+    fn shown(&self) -> String {
         let Allowance { rate, burst } = self.limit.allowance;
         let burst = if burst == 1 { String::new() } else { format!(", burst={burst}") };
         let name = self.limit.name().map(|name| format!(", name={name:?}")).unwrap_or_default();
         // Its URL may have a password.
         let database = if self.database.is_some() { ", database=..." } else { "" };
-        format!("RateLimit({rate}{burst}{name}{database})")
+        format!("{rate}{burst}{name}{database}")
     }
 
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<RateLimit>().is_ok_and(|other| {
-            let other = other.get();
-            std::ptr::eq(self, other)
-                || (self.limit.name().is_some()
-                    && self.limit.name() == other.limit.name()
-                    && self.limit.allowance == other.limit.allowance
-                    && self.url() == other.url())
-        })
+    /// Returns true if both are one limit.
+    fn is_same(&self, other: &Bound<'_, Self>) -> bool {
+        let other = other.get();
+        std::ptr::eq(self, other)
+            || (self.limit.name().is_some()
+                && self.limit.name() == other.limit.name()
+                && self.limit.allowance == other.limit.allowance
+                && self.url() == other.url())
     }
 
-    fn __hash__(&self) -> PyResult<u64> {
-        use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-        let hasher = BuildHasherDefault::<DefaultHasher>::default();
-        Ok(hasher.hash_one((self.limit.name(), self.limit.allowance.rate.to_bits(), self.url())))
-    }
-
-    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((f64,), Bound<'py, PyDict>)> {
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<((f64,), Bound<'py, PyDict>)> {
         if self.database.as_ref().is_some_and(|database| database.has_password) {
             return Err(cannot_pickle_secret(py, "a RateLimit whose database URL has a password"));
         }
@@ -172,7 +131,7 @@ impl RateLimit {
     }
 }
 
-impl RateLimit {
+impl RateLimitCore {
     fn url(&self) -> Option<&str> {
         self.database.as_ref().map(|database| database.url.as_str())
     }
@@ -180,7 +139,7 @@ impl RateLimit {
 
 /// The rate limit of an argument: a number for one client, or a limit that others share.
 pub fn client_rate(name: &str, value: &Bound<'_, PyAny>) -> PyResult<ClientRate> {
-    if let Ok(limit) = value.cast::<RateLimit>() {
+    if let Some(limit) = core_of::<RateLimitCore>(value)? {
         return Ok(ClientRate::Shared(limit.get().limit.clone()));
     }
     if value.is_instance_of::<PyString>() {
@@ -254,11 +213,11 @@ pub fn application_limit(
     #[pyo3(from_py_with = positive_rate)] rate: f64,
     base_url: &str,
     application: Option<&str>,
-) -> PyResult<RateLimit> {
+) -> PyResult<RateLimitCore> {
     let limit = application_name(base_url, application)
         .and_then(|name| SharedLimit::on_machine(Allowance { rate, burst: 1 }, &name));
     let limit = Arc::new(limit.or_raise(py)?);
-    Ok(RateLimit { limit, database: None })
+    Ok(RateLimitCore { limit, database: None })
 }
 
 /// The name of an application's limit.

@@ -6,6 +6,7 @@ pub mod arrow_call;
 pub mod attachment;
 pub mod callback;
 pub mod caller_context;
+pub mod core_of;
 pub mod errors;
 pub mod files;
 #[cfg(unix)]

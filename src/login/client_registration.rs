@@ -113,24 +113,9 @@ impl Registration {
     }
 }
 
-/// Registers a web application, once, and returns its `Registration`. Store the client id and the secret:
-/// the service does not show them again.
-///
-/// `base_url` is the address of the service. `redirect_uris` are the callback URLs of the application:
-/// https, or http to a loopback address such as `http://127.0.0.1:8000/callback`. The service matches them
-/// exactly. `client_name` is what the consent page shows. `confidential=True` registers a client with a
-/// secret (`client_secret_post`); a response without a secret is not an error. `timeout`, `connect_timeout`,
-/// `max_connections`, `proxy` and `ca_file` are as for `Client`. Raises `OAuthError` if the service rejects
-/// the registration.
-///
-/// >>> callback = "https://app.example.com/callback"
-/// >>> bl.register_client(sandbox.base_url, redirect_uris=[callback]).redirect_uris
-/// ['https://app.example.com/callback']
+/// Registers a web application. `connection` are the values of the options for connecting.
 #[pyfunction]
-#[pyo3(
-    signature = (base_url, *, redirect_uris, client_name = None, confidential = false, timeout = 30.0, **connection),
-    text_signature = "(base_url, *, redirect_uris, client_name='boardlot', confidential=False, timeout=30.0, connect_timeout=5.0, max_connections=64, proxy=None, ca_file=None)"
-)]
+#[pyo3(name = "_register_client")]
 pub fn register_client<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
@@ -138,9 +123,9 @@ pub fn register_client<'py>(
     client_name: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = flag_of::confidential)] confidential: bool,
     #[pyo3(from_py_with = number_of::timeout)] timeout: f64,
-    connection: Option<&Bound<'py, PyDict>>,
+    connection: &Bound<'py, PyTuple>,
 ) -> PyResult<Registration> {
-    let connect = read_connect_options(py, "register_client", connection)?;
+    let connect = read_connect_options(connection)?;
     let base = BaseUrl::parse(base_url).or_raise(py)?;
     let client_name = client_name_text(client_name)?;
     let uris = match read::<Vec<String>>(redirect_uris)? {

@@ -2,5 +2,4 @@
 
 pub mod client_registration;
 pub mod login_flow;
-pub mod login_prompt;
 pub mod oauth_app;

@@ -6,9 +6,10 @@ use crate::{
         caller_arguments::{argument, text},
         request_arguments::compact_json,
     },
-    client::endpoint::Endpoint,
+    client::endpoint::EndpointCore,
     interpreter::{
         callback::reading,
+        core_of::core_of,
         errors::{is_refusal, shown},
     },
 };
@@ -35,8 +36,7 @@ pub fn rows(value: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// The arguments that a request must have, as they are sent.
-pub fn only(arguments: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, String)>> {
-    let Some(arguments) = arguments else { return Ok(Vec::new()) };
+pub fn only(arguments: &Bound<'_, PyDict>) -> PyResult<Vec<(String, String)>> {
     let mut only = Vec::with_capacity(arguments.len());
     for (name, value) in arguments {
         let name = text("the name of an argument", &name)?;
@@ -62,7 +62,7 @@ pub fn account(name: &str, account: &Bound<'_, PyAny>) -> PyResult<Option<(Strin
 
 /// Parses the requests that fail: those of an endpoint, or to a path.
 pub fn failure_target(value: &Bound<'_, PyAny>) -> PyResult<String> {
-    if let Ok(endpoint) = value.cast::<Endpoint>() {
+    if let Some(endpoint) = core_of::<EndpointCore>(value)? {
         return Ok(endpoint.get().row.name.to_string());
     }
     if !value.is_instance_of::<PyString>() {

@@ -178,6 +178,6 @@ def test_a_pickle_of_an_application_has_all_options(service, kind):
             proxy="http://proxy.test:3128",
             **options,
         )
-        _, named = pickle.loads(pickle.dumps(app)).__getnewargs_ex__()
+        _, (_, _, named) = pickle.loads(pickle.dumps(app)).__reduce__()
         assert {name: named[name] for name in options} == options
         assert named["proxy"] == "http://proxy.test:3128"

@@ -62,12 +62,14 @@ def missing_attribute(instance: object, name: str) -> AttributeError:
     return _missing(instance, name, lambda known: _instead(instance, name, known))
 
 
-def missing_member(client: object, name: str) -> AttributeError:
-    """The error for an attribute that a client does not have."""
-    if "_boardlot_core" not in vars(client):
-        kind = type(client).__name__
-        return AttributeError(f"{kind}.__init__ has to call super().__init__()", obj=client)
-    return _missing(client, name, lambda known: _nearest(name, known))
+def missing_member(
+    built: object, name: str, advice: Callable[[str, list[str]], str] = did_you_mean
+) -> AttributeError:
+    """The error for an attribute that an object with a core does not have."""
+    kind = type(built).__name__
+    if "_boardlot_core" not in vars(built):
+        return AttributeError(f"{kind}.__init__ has to call super().__init__()", obj=built)
+    return _missing(built, name, lambda known: advice(name, known))
 
 
 def _missing(instance: object, name: str, advice: Callable[[list[str]], str]) -> AttributeError:
@@ -86,7 +88,7 @@ def unchangeable(client: object, name: str) -> AttributeError:
     return AttributeError(text, obj=client)
 
 
-def _nearest(name: str, known: list[str]) -> str:
+def nearest_method(name: str, known: list[str]) -> str:
     """The nearest method, or a sentence that says that the service documents nothing like it."""
     if name.removeprefix("get_").removeprefix("list_").removeprefix("fetch_") in UNDOCUMENTED:
         return (

@@ -17,7 +17,6 @@ def imported_by_the_core() -> None:
     import logging
     import numbers
     import os
-    import select
     import sys
 
     import boardlot._headers

@@ -34,7 +34,7 @@ def better_error(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) 
     others = () if names(Parameter.VAR_POSITIONAL) else args[len(positional) :]
     known = {*positional, *named, *(kwargs if names(Parameter.VAR_KEYWORD) else ())}
     unknown = {name: value for name, value in kwargs.items() if name not in known}
-    name = function.__qualname__.removesuffix(".__init__")
+    name = function.__qualname__.removesuffix(".__init__").removesuffix(".__new__")
     if not others and not unknown:
         takes_method = "method" in positional
         pager = takes_method and any(type(it).__name__ in ("Pager", "AsyncPager") for it in args)

@@ -10,8 +10,9 @@ from datetime import date
 from typing import Any, Literal
 
 from boardlot import _core
-from boardlot._core import DateRange, Endpoint, Rows
+from boardlot._core import Rows
 from boardlot._support.nearest import did_you_mean
+from boardlot.endpoint import DateRange, Endpoint
 from boardlot.errors import ConfigError
 from boardlot.pager import Pager
 
@@ -265,7 +266,7 @@ def custom_spec(endpoint: Endpoint) -> ListSpec:
     # Without `unique`, a record is identified by all of its values, like a record without a code.
     paging = endpoint.paging
     # A `DateRange` is pickled with the arguments that it was made of.
-    options = paging.__getnewargs_ex__()[1] if isinstance(paging, DateRange) else {}
+    options = paging._boardlot_arguments()[1] if isinstance(paging, DateRange) else {}
     identity = (options.get("unique") or "",)
     spec = ListSpec(name, "", "", "key", identity, paged=paging is not None, endpoint=endpoint)
     fields = columns_of(spec.samples()[0])

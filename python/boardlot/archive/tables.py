@@ -13,7 +13,6 @@ from typing import Any
 
 from boardlot import _core
 from boardlot._calls import explained
-from boardlot._core import Endpoint
 from boardlot._support.crash_safe import replacing
 from boardlot._support.tables import html, text
 from boardlot._support.third_party import pandas, polars, pyarrow
@@ -22,6 +21,7 @@ from boardlot.archive.arguments import path_of
 from boardlot.archive.database import Database, Row
 from boardlot.archive.fills import FillStore
 from boardlot.archive.lists import ListSpec, Series, list_named
+from boardlot.endpoint import Endpoint
 from boardlot.errors import ConfigError, StoreError
 from boardlot.frames import file_columns
 

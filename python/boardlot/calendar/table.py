@@ -17,6 +17,7 @@ from boardlot._support.clients import Day
 from boardlot._support.extras import needs
 from boardlot._support.third_party import pandas, polars, pyarrow
 from boardlot.calendar.events import EVENTS, events, in_order, local
+from boardlot.endpoint import Endpoint
 from boardlot.errors import BoardlotError, ConfigError
 
 
@@ -194,7 +195,7 @@ SCHEMA = (
 )  # fmt: skip
 NAMES = tuple(field.name for field in SCHEMA)
 KINDS: Any = {name: "millis" if kind == "timestamp" else kind for name, kind, *_ in SCHEMA}
-ENDPOINT = _core.Endpoint("calendar", "GET", "/rows", rows="rows", record=KINDS)
+ENDPOINT = Endpoint("calendar", "GET", "/rows", rows="rows", record=KINDS)
 
 
 def _as_sent(value: date) -> str | int:

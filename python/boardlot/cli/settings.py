@@ -273,7 +273,8 @@ class Settings:
         if rate is None:
             raise click.UsageError("--shared needs --rate-limit N, the requests per second")
         application = self.key_id or self.client_id or application_of(entry)
-        return _core._application_limit(rate, self.service, application)
+        core = _core._application_limit(rate, self.service, application)
+        return bl.RateLimit._of_core(core)
 
     def login_of(self, client_id: str | None) -> Login | None:
         """The login of this id, otherwise of `--client-id`, otherwise of the profile.

@@ -1,0 +1,155 @@
+"""What callers build: values, and objects with a state. Each has a core, which is compiled."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from .errors import ConfigError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self as Self  # noqa: PLC0414
+else:
+    # `typing` has it since CPython 3.11.
+    Self = Any
+
+Class = TypeVar("Class", bound=type)
+
+
+class Value:
+    """An object that is what its arguments are. It never changes, so its copy is the object
+    itself.
+    """
+
+    __slots__ = ("__weakref__", "_boardlot_core")
+    _boardlot_core: Any
+
+    @classmethod
+    def _of_core(cls, core: Any) -> Self:
+        made = object.__new__(cls)
+        made._boardlot_core = core
+        return made
+
+    def _boardlot_arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments that are not the defaults, by position and by name."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Value):
+            return NotImplemented
+        if type(self._boardlot_core) is not type(other._boardlot_core):
+            return False
+        return self._boardlot_arguments() == other._boardlot_arguments()
+
+    def __hash__(self) -> int:
+        positional, _ = self._boardlot_arguments()
+        return hash(positional)
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        # A debugger may show an object before its constructor has ended.
+        if not hasattr(self, "_boardlot_core"):
+            return f"<{name} that is not initialized>"
+        positional, named = self._boardlot_arguments()
+        shown = [repr(it) for it in positional] + [f"{it}={named[it]!r}" for it in named]
+        return f"{name}({', '.join(shown)})"
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        made = (same_value, (type(self), *self._boardlot_arguments()))
+        # What a subclass has stored.
+        own = getattr(self, "__dict__", None)
+        return (*made, own) if own else made
+
+
+def same_value(kind: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> object:
+    """The value of this class that has these arguments, for pickles."""
+    return kind.__new__(kind, *positional, **named)
+
+
+class Built:
+    """An object whose methods are those of its core, and can be replaced. What it stores begins
+    with `_boardlot_`, so that a subclass may use any other name.
+    """
+
+    _boardlot_core: Any
+
+    def _boardlot_shown(self) -> str:
+        """The object as `repr` shows it."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        # A debugger may show an object before its constructor has ended.
+        if getattr(self, "_boardlot_core", None) is None:
+            return f"<{type(self).__name__} that is not initialized>"
+        return self._boardlot_shown()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            if name == "_boardlot_core" and "_boardlot_arguments" in vars(self):
+                positional, named = vars(self).pop("_boardlot_arguments")
+                self.__init__(*positional, **named)
+                return self._boardlot_core
+            from ._support.clients import missing_member
+
+            raise missing_member(self, name)
+
+        def __setattr__(self, name, value):
+            is_own = type(self).__module__.startswith("boardlot.")
+            if name == "_boardlot_core":
+                vars(self).pop("_boardlot_arguments", None)
+            elif is_own and not hasattr(type(self), name):
+                # Nothing would read it.
+                from ._support.clients import missing_member
+
+                raise missing_member(self, name)
+            super().__setattr__(name, value)
+
+
+def loads_old_pickles(kind: Class) -> Class:
+    """The class, whose `__new__` takes the arguments of its constructor: before it was a Python
+    class, its pickles called that method alone. Such an object is initialized when it is first
+    used.
+    """
+    constructor: Any = vars(kind)["__init__"]
+
+    @wraps(constructor)
+    def __new__(cls: Any, *positional: Any, **named: Any) -> Any:
+        made = object.__new__(cls)
+        if cls is kind and (positional or named):
+            vars(made)["_boardlot_arguments"] = positional, named
+        return made
+
+    built: Any = kind
+    built.__new__ = staticmethod(__new__)
+    return kind
+
+
+def same_object(kind: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> object:
+    """The object of this class that has these arguments, for pickles. It is made by the constructor
+    of boardlot's class, as that of a subclass may take others.
+    """
+    made = kind.__new__(kind)
+    own = next(one for one in kind.__mro__ if one.__module__.startswith("boardlot."))
+    own.__init__(made, *positional, **named)
+    return made
+
+
+def arguments_for_pickle(
+    thing: Built, positional: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[Any, ...]:
+    """What `__reduce__` returns for an object that is made of these arguments."""
+    made = (same_object, (type(thing), positional, named))
+    own = {name: it for name, it in vars(thing).items() if not name.startswith("_boardlot_")}
+    return (*made, own) if own else made
+
+
+def refuse_copy(what: str, advice: str) -> NoReturn:
+    """Raises the error of a copy or a pickle of an object that there can be only one of."""
+    raise ConfigError(f"cannot pickle or copy {what}; {advice}")
