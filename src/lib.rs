@@ -93,10 +93,13 @@ mod _core {
         crate::interpreter::forks::register();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         // Errors name its methods after the protocol, which users know.
-        module.add("TokenStoreBase", py.get_type::<TokenStoreBase>())?;
+        module.add("_TokenStoreBase", py.get_type::<TokenStoreBase>())?;
         module.add("_BUILT_IN_ENDPOINTS", built_in_endpoints(py)?)?;
         module.add("_CLIENT_OPTIONS", CLIENT_OPTIONS.iter().map(|x| x.name).collect::<Vec<_>>())?;
-        module.add("_CONNECT_OPTIONS", connect_options().map(|(name, _)| name).collect::<Vec<_>>())
+        module
+            .add("_CONNECT_OPTIONS", connect_options().map(|(name, _)| name).collect::<Vec<_>>())?;
+        // Nobody imports all of it, and the stub would have to repeat every name.
+        module.delattr("__all__")
     }
 
     /// Returns true if this is the interpreter that the process began with. What exists once per

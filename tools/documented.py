@@ -51,7 +51,8 @@ PAGES = {
     "Faults": "sandbox",
     "LoginFlow": "login",
     "OAuth": "login",
-    "OAuthAppBase": "web-applications",
+    "App": "web-applications",
+    "OAuthApp": "web-applications",
     "AsyncPager": "paging",
     "Pager": "paging",
     "RateLimit": "rate-limits",
@@ -59,7 +60,7 @@ PAGES = {
     "Recorder": "recording",
     "Replay": "recording",
     "Sandbox": "sandbox",
-    "TokenStoreBase": "token-stores",
+    "_TokenStoreBase": "token-stores",
     "begin_login": "login",
     "generate_key": "signing",
     "load_endpoints": "custom-endpoints",
@@ -80,6 +81,8 @@ PAGES = {
     "ray": "scale-out",
     "spark": "scale-out",
 }
+# Python classes that are made by `__new__`.
+VALUES = ("endpoint.DateRange", "endpoint.Endpoint", "rate_limit.RateLimit", "sandbox.Faults")
 # How a method came to be is of no use to who calls it.
 IDLE_LABELS = {"builtin", "class-attribute", "instance-attribute", "method descriptor"}
 
@@ -107,12 +110,10 @@ class Documented(griffe.Extension):
             for kind in _kinds_of(name, stub):
                 _take_from_base(core[kind], core[name])
         _take_from_base(pkg["archive.archive.Archive"], pkg["archive.reader.Reader"])
-        constructor = copy(core["AsyncOAuthApp"].members["__init__"])
-        pkg["oauth_app.AsyncOAuthApp"].set_member("__init__", constructor)
-        _take_from_base(pkg["oauth_app.AsyncOAuthApp"], core["OAuthAppBase"])
-        begins = copy(core["OAuthApp"].members["authorization_url"])
-        begins.docstring = copy(begins.docstring)
-        pkg["oauth_app.AsyncOAuthApp"].set_member("authorization_url", begins)
+        for kind in ("OAuthApp", "AsyncOAuthApp"):
+            _take_from_base(pkg[f"oauth_app.{kind}"], pkg["oauth_app.App"])
+        for kind in VALUES:
+            _take_constructor(pkg[kind], pkg[kind])
         for kind in ("Pager", "AsyncPager"):
             _take_from_base(pkg[f"pager.{kind}"], pkg["pager._View"])
         self._complete(pkg)
@@ -122,7 +123,7 @@ class Documented(griffe.Extension):
                 thing.docstring.value = EXAMPLE.sub(FENCED, thing.docstring.value)
             if isinstance(thing, griffe.Function):
                 _spell_out(thing, stub)
-            elif isinstance(thing, griffe.Attribute):
+            elif isinstance(thing, griffe.Attribute) and not thing.name.startswith("_"):
                 thing.annotation = _plain(thing.annotation, stub)
 
     def _complete(self, pkg: griffe.Module) -> None:
@@ -202,9 +203,9 @@ def _stub(path: Path) -> griffe.Module:
 
 
 def _take_constructor(kind: griffe.Class, stub: griffe.Class) -> None:
-    """Show `__new__` of a native class as what its name is called with."""
+    """Show `__new__` of a class as what its name is called with."""
     # Of overloads, the last one takes the most.
-    made = stub.members.get("__new__") or (stub.overloads.get("__new__") or [None])[-1]
+    made = (stub.overloads.get("__new__") or [stub.members.get("__new__")])[-1]
     if "__new__" in kind.members:
         kind.del_member("__new__")
     if isinstance(made, griffe.Function):

@@ -41,8 +41,7 @@ except ImportError as _error:
         name="boardlot._core",
     ) from _error
 
-from . import _records
-from . import errors as _errors
+from . import _records, errors as _errors
 from ._api import AsyncClient, Client
 from ._core import (
     ApiKey,

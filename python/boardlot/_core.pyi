@@ -13,82 +13,6 @@ from .errors import BoardlotError
 from .sandbox import Faults
 from .token_store import TokenStore
 
-__all__ = [
-    "_BUILT_IN_ENDPOINTS",
-    "_CLIENT_OPTIONS",
-    "_CONNECT_OPTIONS",
-    "ApiKey",
-    "ArrowStream",
-    "AuthorizationRequest",
-    "Batch",
-    "BearerToken",
-    "BuiltInEndpoint",
-    "EncryptedFileStore",
-    "Explanation",
-    "GeneratedKey",
-    "KeyringStore",
-    "MemoryStore",
-    "OAuth",
-    "Page",
-    "PageStream",
-    "Pages",
-    "RecordBatches",
-    "RecordedRequest",
-    "Registration",
-    "RequestEvent",
-    "Response",
-    "ResponseEvent",
-    "RowView",
-    "Rows",
-    "SchemaField",
-    "Shape",
-    "TokenStoreBase",
-    "_ClientCore",
-    "_DateRange",
-    "_Endpoint",
-    "_Faults",
-    "_FileLock",
-    "_LoginFlow",
-    "_OAuthApp",
-    "_RateLimit",
-    "_Recorder",
-    "_Replay",
-    "_Sandbox",
-    "__version__",
-    "_application_limit",
-    "_authorize_reading",
-    "_check_profile_address",
-    "_config_file",
-    "_environment_proxy",
-    "_expand_user",
-    "_fill_rows",
-    "_import_frame_library",
-    "_load_endpoints",
-    "_micros",
-    "_nearest",
-    "_openapi_json",
-    "_pages_of_bodies",
-    "_plain_number",
-    "_polled",
-    "_profile",
-    "_profiles",
-    "_record_texts",
-    "_register_client",
-    "_remove_file",
-    "_remove_profile",
-    "_replace_file",
-    "_response_parser",
-    "_save_profile",
-    "_set_default_profile",
-    "_shown_path",
-    "_stored_records",
-    "_time_range",
-    "_to_frame",
-    "_typed_dicts",
-    "generate_key",
-    "signature_payload",
-]
-
 __version__: str
 _CLIENT_OPTIONS: list[str]
 _CONNECT_OPTIONS: list[str]
@@ -110,8 +34,7 @@ class _Recorder:
 
     def __new__(cls, path: str | PathLike[str]) -> Self: ...
     @property
-    def path(self) -> str:
-        """The path as text."""
+    def path(self) -> str: ...
     def close(self) -> None: ...
 
 @final
@@ -122,11 +45,9 @@ class _Replay:
     @property
     def base_url(self) -> str | None: ...
     @property
-    def path(self) -> str:
-        """The path as text."""
+    def path(self) -> str: ...
     @property
-    def absolute_path(self) -> str:
-        """The path for another process, which may have another current folder."""
+    def absolute_path(self) -> str: ...
 
 @final
 class _RateLimit:
@@ -145,10 +66,8 @@ class _RateLimit:
     def used(self) -> float | None: ...
     @property
     def free(self) -> float | None: ...
-    def shown(self) -> str:
-        """The arguments for `repr`."""
-    def is_same(self, other: _RateLimit) -> bool:
-        """Returns true if both are one limit."""
+    def shown(self) -> str: ...
+    def is_same(self, other: _RateLimit) -> bool: ...
     def arguments(self) -> tuple[tuple[float], dict[str, Any]]: ...
 
 @final
@@ -288,10 +207,10 @@ class _DateRange:
     def arguments(self) -> tuple[tuple[str], dict[str, str]]: ...
 
 @final
-class BuiltInEndpoint:
+class _BuiltInEndpoint:
     """An endpoint of the table, which its generated method passes."""
 
-_BUILT_IN_ENDPOINTS: tuple[BuiltInEndpoint, ...]
+_BUILT_IN_ENDPOINTS: tuple[_BuiltInEndpoint, ...]
 
 @final
 class _Endpoint:
@@ -482,7 +401,7 @@ class OAuth:
         """
 
 @disjoint_base
-class TokenStoreBase:
+class _TokenStoreBase:
     """The base class of the token stores."""
 
     def load(self, key: str) -> bytes | None:
@@ -493,7 +412,7 @@ class TokenStoreBase:
         """Deletes `key`, if it exists."""
 
 @final
-class KeyringStore(TokenStoreBase):
+class KeyringStore(_TokenStoreBase):
     """The keychain of the operating system: Secret Service, Keychain or Credential Manager. For your own machine.
 
     Each method raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain text
@@ -504,7 +423,7 @@ class KeyringStore(TokenStoreBase):
     def __getnewargs__(self) -> tuple[()]: ...
 
 @final
-class EncryptedFileStore(TokenStoreBase):
+class EncryptedFileStore(_TokenStoreBase):
     """A file that is encrypted with AES-256-GCM. Argon2id derives the key from a passphrase. For servers and
     containers.
 
@@ -527,7 +446,7 @@ class EncryptedFileStore(TokenStoreBase):
     def __getnewargs__(self) -> Any: ...
 
 @final
-class MemoryStore(TokenStoreBase):
+class MemoryStore(_TokenStoreBase):
     """Stores tokens in memory, until the process ends. For tests.
 
     >>> store = bl.MemoryStore()
@@ -566,52 +485,39 @@ class SchemaField:
         """The name of the enum of its values, if the service documents a closed set."""
 
 @final
-class ArrowStream:
+class _ArrowStream:
     """Typed columns that any library with the Arrow PyCapsule interface can consume once."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> CapsuleType: ...
 
 @final
-class Rows:
+class _Rows:
     """Rows of pages, with the fields that are declared for them. `boardlot.Records` is made of them; the archive, the
     command line and the engines read them, as they have every number as the service sent it.
     """
 
     @staticmethod
-    def of_dicts(dicts: list[Any], shape: Shape) -> Rows:
-        """The rows that the dicts of a list are now."""
+    def of_dicts(dicts: list[Any], shape: _Shape) -> _Rows: ...
     def __len__(self) -> int: ...
     @property
-    def shape(self) -> Shape:
-        """The declared fields of the rows."""
+    def shape(self) -> _Shape: ...
     @property
-    def schema(self) -> tuple[SchemaField, ...]:
-        """Name, kind, unit and description of each declared field."""
+    def schema(self) -> tuple[SchemaField, ...]: ...
     @property
-    def meta(self) -> dict[str, Any]:
-        """The members next to the list and in the `pagination` object; of many keys, by key."""
-    def dicts(self) -> list[Any]:
-        """A new list of dicts with the service's own values."""
-    def typed_dicts(self) -> list[dict[str, Any]]:
-        """A new list of dicts of `Decimal`, `datetime` (UTC), `date` and `None`, as the fields are declared."""
-    def instances(self, cls: type[_T]) -> list[_T]:
-        """A new list of instances of a class."""
-    def select(self, *names: str, undeclared: bool = False) -> Rows:
-        """The rows restricted to these fields, in this order."""
-    def take(self, indices: list[int]) -> Rows:
-        """The rows at these indices, in this order."""
-    def slice(self, start: int, stop: int) -> Rows:
-        """The rows from `start` to before `stop`."""
-    def names(self) -> list[str]:
-        """The names of the declared fields, then of all others in the order of their first appearance."""
-    def json(self, names: list[str] | None = None) -> list[str]:
-        """Each row as compact JSON, every number as the service sent it: all fields, or those with these names."""
-    def texts(self, names: list[str]) -> list[list[str | None]]:
-        """The fields with these names of each row, as text; None for null and missing ones."""
-    def _arrow(self, decimals: str, invalid: str, strings: str) -> ArrowStream: ...
+    def meta(self) -> dict[str, Any]: ...
+    def dicts(self) -> list[Any]: ...
+    def typed_dicts(self) -> list[dict[str, Any]]: ...
+    def instances(self, cls: type[_T]) -> list[_T]: ...
+    def select(self, *names: str, undeclared: bool = False) -> _Rows: ...
+    def take(self, indices: list[int]) -> _Rows: ...
+    def slice(self, start: int, stop: int) -> _Rows: ...
+    def names(self) -> list[str]: ...
+    def json(self, names: list[str] | None = None) -> list[str]: ...
+    def texts(self, names: list[str]) -> list[list[str | None]]: ...
+    def _arrow(self, decimals: str, invalid: str, strings: str) -> _ArrowStream: ...
 
 @final
-class Shape:
+class _Shape:
     """The declared fields of the rows of a list; none of a list of the caller's own."""
 
     def __new__(
@@ -621,119 +527,92 @@ class Shape:
     ) -> Self: ...
     def __reduce__(self) -> Any: ...
     @property
-    def schema(self) -> tuple[SchemaField, ...]:
-        """Name, kind, unit and description of each declared field."""
-    def select(self, names: tuple[str, ...], found: list[str] | None, undeclared: bool) -> Shape:
-        """The shape restricted to these fields, in this order; `found` are the names in the dicts, of which there
-        are none if the list is empty. Raises `ConfigError` for a name that is neither declared nor found.
-        """
+    def schema(self) -> tuple[SchemaField, ...]: ...
+    def select(
+        self, names: tuple[str, ...], found: list[str] | None, undeclared: bool
+    ) -> _Shape: ...
 
 @final
-class Page:
+class _Page:
     """A page, with its number of rows."""
 
     def __len__(self) -> int: ...
     @property
-    def first(self) -> int:
-        """The number of its rows that were received before a checkpoint."""
+    def first(self) -> int: ...
     @property
-    def is_last(self) -> bool:
-        """True if the service says that nothing follows it."""
+    def is_last(self) -> bool: ...
     @property
-    def errors(self) -> dict[str, BoardlotError]:
-        """The keys that have failed until its end, with their errors."""
+    def errors(self) -> dict[str, BoardlotError]: ...
 
 @final
-class Pages:
+class _Pages:
     """The pages of a list, each asked for by the page before it. It has no position."""
 
     # Each returns its result, or an awaitable of it for an `AsyncClient`.
-    def after(self, page: Page | None, /) -> Any:
-        """The page after this one, or the first one; `None` at the end of the list. Awaited in `AsyncPager`."""
+    def after(self, page: _Page | None, /) -> Any: ...
     def all(
         self,
-        view: RowView,
-        page: Page | None,
+        view: _RowView,
+        page: _Page | None,
         row: int,
         max_items: int | None,
         max_pages: int | None,
         progress: bool,
         /,
-    ) -> Any:
-        """The rows of this view after a position, within the limits; and the position where they end. Awaited in
-        `AsyncPager`.
-        """
+    ) -> Any: ...
     def frame(
         self,
-        view: RowView,
-        page: Page | None,
+        view: _RowView,
+        page: _Page | None,
         row: int,
         method: str,
         decimals: str,
         invalid: str,
         progress: bool,
         /,
-    ) -> Any:
-        """The rows after a position as the frame of a method; and the position where they end. Awaited in `AsyncPager`."""
-    def check_process(self) -> None:
-        """Refuses a child of the process that made it."""
-    def checkpoint(self, page: Page | None, row: int, /) -> str:
-        """The position after so many rows of a page, as text."""
+    ) -> Any: ...
+    def check_process(self) -> None: ...
+    def checkpoint(self, page: _Page | None, row: int, /) -> str: ...
     @property
-    def total(self) -> int | None:
-        """The total number of rows, or `None` if the service does not report it."""
+    def total(self) -> int | None: ...
     @property
-    def range(self) -> tuple[datetime, datetime] | None:
-        """The time range that is read, as aware UTC datetimes of its start and its end."""
+    def range(self) -> tuple[datetime, datetime] | None: ...
     @property
-    def requests(self) -> int:
-        """The number of pages that were requested."""
+    def requests(self) -> int: ...
     @property
-    def endpoint(self) -> str:
-        """The method."""
+    def endpoint(self) -> str: ...
     @property
-    def description(self) -> str:
-        """The method and its range, for `repr`."""
-    def view(self) -> RowView:
-        """All fields of the rows, as dicts of the service's own values."""
+    def description(self) -> str: ...
+    def view(self) -> _RowView: ...
 
 @final
-class RowView:
+class _RowView:
     """A view of a list's rows, of which pagers make what they return. Each method returns a list of what the rows of a
     page from an index on become.
     """
 
-    def select(self, names: tuple[str, ...], undeclared: bool) -> RowView:
-        """Dicts restricted to these fields of this view."""
-    def as_type(self, class_: type[Any]) -> RowView:
-        """Instances of a class made of the fields of this view."""
-    def rows(self, page: Page, start: int, /) -> list[Any]:
-        """The objects of the rows, up to the first one that cannot be made. If making one runs code of the caller's
-        class, it is the only one: that code runs when its row is asked for, not before.
-        """
-    def pages(self, page: Page, start: int, /) -> list[Any]:
-        """The rows as one object."""
+    def select(self, names: tuple[str, ...], undeclared: bool) -> _RowView: ...
+    def as_type(self, class_: type[Any]) -> _RowView: ...
+    def rows(self, page: _Page, start: int, /) -> list[Any]: ...
+    def pages(self, page: _Page, start: int, /) -> list[Any]: ...
 
 @final
-class RecordBatches:
+class _RecordBatches:
     """Makes a record batch of each page."""
 
-    def __new__(cls, view: RowView, decimals: str, invalid: str) -> Self: ...
-    def pages(self, page: Page, start: int, /) -> list[_RecordBatch]:
-        """The rows of a page from an index on as a list of one record batch."""
+    def __new__(cls, view: _RowView, decimals: str, invalid: str) -> Self: ...
+    def pages(self, page: _Page, start: int, /) -> list[_RecordBatch]: ...
 
 @final
-class PageStream:
+class _PageStream:
     """The columns of an Arrow stream, which are those of its first page."""
 
-    def __new__(cls, view: RowView, page: Page | None, start: int) -> Self: ...
-    def pages(self, page: Page, start: int, /) -> list[Batch]:
-        """The rows of a page from an index on as a list of one batch."""
-    def capsule(self, batches: Iterator[Batch]) -> CapsuleType:
-        """The capsule of the stream of these batches. The consumer may call from any thread, attached or not."""
+    def __new__(cls, view: _RowView, page: _Page | None, start: int) -> Self: ...
+    def pages(self, page: _Page, start: int, /) -> list[_Batch]: ...
+    def capsule(self, batches: Iterator[_Batch]) -> CapsuleType: ...
 
 @final
-class Batch:
+class _Batch:
     """A page as a batch of a stream."""
 
 @final
@@ -836,12 +715,9 @@ class _OAuthApp:
     # Each returns an `OAuth`, or an awaitable of one for an `AsyncOAuthApp`.
     def fetch_token(
         self, callback_url: str, state: str | None, code_verifier: str | None, user: str
-    ) -> Any:
-        """Exchanges the code of a callback. The `OAuth` is returned, or awaited."""
-    def auth(self, user: str) -> Any:
-        """The credentials of a user who has logged in, from the store."""
-    def arguments(self) -> tuple[tuple[str, str], dict[str, Any]]:
-        """What the application was created from, and no secret."""
+    ) -> Any: ...
+    def auth(self, user: str) -> Any: ...
+    def arguments(self) -> tuple[tuple[str, str], dict[str, Any]]: ...
 
 @final
 class _LoginFlow:
@@ -866,14 +742,10 @@ class _LoginFlow:
     @property
     def has_opened_browser(self) -> bool: ...
     def finish(self, callback_url: str) -> OAuth: ...
-    def wait(self, poll: Callable[[], object] | None) -> OAuth:
-        """Waits for the end of the login; calls `poll` regularly, if it is not None."""
-    def awaited(self) -> Generator[Any, Any, OAuth]:
-        """The iterator of an await, at whose end is what `wait` returns."""
-    def offer(self, callback_url: str) -> None:
-        """Begins to complete the login with a callback URL that was pasted."""
-    def refused(self) -> str | None:
-        """The reason why the last URL of `offer` was refused, once."""
+    def wait(self, poll: Callable[[], object] | None) -> OAuth: ...
+    def awaited(self) -> Generator[Any, Any, OAuth]: ...
+    def offer(self, callback_url: str) -> None: ...
+    def refused(self) -> str | None: ...
     def cancel(self) -> None: ...
 
 @final
@@ -970,22 +842,15 @@ class _ClientCore:
         cls, mode: Literal["sync", "async"], base_url: str | None, options: tuple[Any, ...]
     ) -> Self: ...
     @property
-    def is_async(self) -> bool:
-        """True if calls are awaited."""
+    def is_async(self) -> bool: ...
     @property
-    def base_url(self) -> str:
-        """The base URL of the service."""
+    def base_url(self) -> str: ...
     @property
-    def ws_quote_url(self) -> str | None:
-        """The address of the quote WebSocket, if it was passed."""
+    def ws_quote_url(self) -> str | None: ...
     @property
-    def ws_trade_url(self) -> str | None:
-        """The address of the trade WebSocket, if it was passed."""
+    def ws_trade_url(self) -> str | None: ...
     @property
-    def clock_offset(self) -> float:
-        """The seconds by which the service's clock is ahead of this machine's. The timestamps of signed
-        requests are corrected by them. It is 0.0 until the service rejects a timestamp.
-        """
+    def clock_offset(self) -> float: ...
     def given(self) -> dict[str, Any]: ...
     # Each returns its result, or an awaitable of it for an `AsyncClient`: typed in `_api.py`.
     def blocking(self) -> _ClientCore: ...
@@ -999,23 +864,23 @@ class _ClientCore:
     def service_now(self) -> Any: ...
     def token_header(self, rejected: str | None) -> Any: ...
     def call(
-        self, endpoint: BuiltInEndpoint | str | Endpoint[Any], arguments: list[tuple[str, Any]]
+        self, endpoint: _BuiltInEndpoint | str | Endpoint[Any], arguments: list[tuple[str, Any]]
     ) -> Any: ...
     def pages(
         self,
         owner: object,
-        endpoint: BuiltInEndpoint | str | Endpoint[Any],
+        endpoint: _BuiltInEndpoint | str | Endpoint[Any],
         arguments: list[tuple[str, Any]],
         windows: int | Literal["auto"] | None,
         resume: str | None,
-    ) -> Pages: ...
+    ) -> _Pages: ...
     def part_of_pages(
         self,
         owner: object,
-        endpoint: BuiltInEndpoint | str | Endpoint[Any],
+        endpoint: _BuiltInEndpoint | str | Endpoint[Any],
         arguments: list[tuple[str, Any]],
         part: tuple[int, int],
-    ) -> Pages: ...
+    ) -> _Pages: ...
     def request(
         self,
         method: str,
@@ -1034,7 +899,7 @@ class _ClientCore:
         query: Mapping[str, Any] | Sequence[tuple[str, Any]] | None,
         body: dict[str, Any] | None,
         resume: str | None,
-    ) -> Pages: ...
+    ) -> _Pages: ...
     def explain(
         self,
         method: str | Endpoint[Any],
@@ -1046,17 +911,17 @@ class _ClientCore:
     def pages_many(
         self,
         owner: object,
-        endpoint: BuiltInEndpoint | str | Endpoint[Any],
+        endpoint: _BuiltInEndpoint | str | Endpoint[Any],
         keys: Iterable[str | int],
         concurrency: int,
         on_error: str,
         windows: int | Literal["auto"] | None,
         resume: str | None,
         arguments: list[tuple[str, Any]],
-    ) -> Pages: ...
+    ) -> _Pages: ...
     def fetch_many(
         self,
-        endpoint: BuiltInEndpoint | str | Endpoint[Any],
+        endpoint: _BuiltInEndpoint | str | Endpoint[Any],
         keys: Iterable[str | int],
         concurrency: int,
         on_error: str,
@@ -1104,18 +969,18 @@ def _time_range(
     method: str | Endpoint[Any], arguments: list[tuple[str, Any]], now_micros: int
 ) -> tuple[int, int]: ...
 def _record_texts(
-    rows: Rows, identity: list[str], ignored: list[str]
+    rows: _Rows, identity: list[str], ignored: list[str]
 ) -> list[tuple[str, str, str]]: ...
-def _fill_rows(rows: Rows) -> list[tuple[str, int, str | None, str]]: ...
+def _fill_rows(rows: _Rows) -> list[tuple[str, int, str | None, str]]: ...
 def _stored_records(
     method: str | Endpoint[Any],
     arguments: list[tuple[str, Any]],
     texts: Iterable[bytes],
     observed: bool = False,
     seen_at: int | None = None,
-) -> Rows: ...
+) -> _Rows: ...
 def _nearest(word: str, known: list[str]) -> str | None: ...
-def _typed_dicts(dicts: list[Any], shape: Shape) -> list[dict[str, Any]]: ...
+def _typed_dicts(dicts: list[Any], shape: _Shape) -> list[dict[str, Any]]: ...
 def _micros(name: str, value: Any) -> int: ...
 def _import_frame_library(method: str) -> None: ...
 def _to_frame(method: str, records: Any, decimals: str, invalid: str) -> Any: ...
@@ -1128,4 +993,4 @@ def _pages_of_bodies(
     bodies: list[bytes],
     copied: bool = False,
     windows: int | None = None,
-) -> Pages: ...
+) -> _Pages: ...

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from boardlot import _core
 from boardlot._calls import explained
-from boardlot._core import Rows
+from boardlot._core import _Rows as Rows
 from boardlot._support.third_party import pandas, polars, pyarrow
 from boardlot.records import Decimals, Invalid
 

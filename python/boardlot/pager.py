@@ -17,7 +17,14 @@ from operator import length_hint
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
 from ._calls import explained, named
-from ._core import Page, Pages, PageStream, RecordBatches, Rows, RowView
+from ._core import (
+    _Page as Page,
+    _Pages as Pages,
+    _PageStream as PageStream,
+    _RecordBatches as RecordBatches,
+    _Rows as Rows,
+    _RowView as RowView,
+)
 from ._support.third_party import ArrowTable, CapsuleType, RecordBatch, Self, pandas, polars
 from .errors import BoardlotError, ConfigError
 from .records import Decimals, Invalid, Records, records_of

@@ -6,7 +6,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar, get_args, overload
 
 from ._calls import explained
-from ._core import ArrowStream, Rows, SchemaField, Shape, _to_frame, _typed_dicts
+from ._core import (
+    SchemaField,
+    _ArrowStream as ArrowStream,
+    _Rows as Rows,
+    _Shape as Shape,
+    _to_frame,
+    _typed_dicts,
+)
 from ._support.third_party import ArrowTable, CapsuleType, pandas, polars
 from .errors import BoardlotError
 

@@ -7,9 +7,7 @@ use pyo3::types::PyMapping;
 use super::paging::{DateRangeCore, paging_argument};
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{
-        file_contents, optional_text, path as path_argument, text,
-    },
+    arguments::caller_arguments::{file_contents, optional_text, path as path_argument, text},
     interpreter::callback,
     rows::row_builder_pool::RowBuilderPool,
 };

@@ -26,7 +26,7 @@ impl FromPyObject<'_, '_> for ArgumentName {
 }
 
 /// An endpoint of the table, which its generated method passes.
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, name = "_BuiltInEndpoint", module = "boardlot._core")]
 pub struct BuiltInEndpoint {
     /// Its place in the table.
     pub index: usize,

@@ -27,7 +27,9 @@ impl DateRangeCore {
             optional_text("before", before)?,
             optional_text("unique", unique)?,
         );
-        range.map(DateRangeCore).map_err(|what| raise(py, Error::config(format!("DateRange {what}"))))
+        range
+            .map(DateRangeCore)
+            .map_err(|what| raise(py, Error::config(format!("DateRange {what}"))))
     }
 
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {

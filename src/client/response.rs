@@ -2,7 +2,7 @@
 
 use super::rate_limit::description;
 use crate::{
-    interpreter::errors::{is_refusal, shown},
+    interpreter::errors::{is_refusal, shown, unchangeable},
     prelude::*,
 };
 use boardlot_client::http::{HttpResponse, is_public_header};
@@ -18,6 +18,15 @@ pub struct Response(pub HttpResponse);
 
 #[pymethods]
 impl Response {
+    fn __setattr__(this: &Bound<'_, Self>, name: &str, _value: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(unchangeable(this.as_any(), name))
+    }
+
+    // A failed patch of a test deletes what it could not set.
+    fn __delattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        Err(unchangeable(this.as_any(), name))
+    }
+
     /// The HTTP status.
     #[getter]
     fn status(&self) -> u16 {
@@ -75,6 +84,15 @@ pub struct Explanation(pub boardlot_client::client::Explanation);
 
 #[pymethods]
 impl Explanation {
+    fn __setattr__(this: &Bound<'_, Self>, name: &str, _value: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(unchangeable(this.as_any(), name))
+    }
+
+    // A failed patch of a test deletes what it could not set.
+    fn __delattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        Err(unchangeable(this.as_any(), name))
+    }
+
     /// The HTTP method.
     #[getter]
     fn method(&self) -> &str {

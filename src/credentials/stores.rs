@@ -5,6 +5,8 @@
 
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
+use pyo3::exceptions::PyAttributeError;
+
 use super::store_call::{call_python, call_store, check_signals};
 use crate::prelude::*;
 use crate::{
@@ -52,8 +54,28 @@ impl TokenStoreBase {
     }
 }
 
+fn unchangeable_store(store: &Bound<'_, TokenStoreBase>, name: &str) -> PyErr {
+    let class = match store.get_type().name() {
+        Ok(class) => class,
+        Err(failure) => return failure,
+    };
+    PyAttributeError::new_err(format!(
+        "a {class} does not change, so its {name} cannot be set; in a test, pass an object of your own \
+         with load, save and delete as the store"
+    ))
+}
+
 #[pymethods]
 impl TokenStoreBase {
+    fn __setattr__(this: &Bound<'_, Self>, name: &str, _value: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(unchangeable_store(this, name))
+    }
+
+    // A failed patch of a test deletes what it could not set.
+    fn __delattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        Err(unchangeable_store(this, name))
+    }
+
     /// Returns the bytes stored under `key`, or None.
     fn load<'py>(
         &self,

@@ -1,6 +1,6 @@
 //! `RequestEvent` and `ResponseEvent`, the arguments of a client's hooks.
 
-use crate::prelude::*;
+use crate::{interpreter::errors::unchangeable, prelude::*};
 use boardlot_client::http::{Event, EventKind};
 
 /// A class of events with the facts that each event of a request has, and its own.
@@ -87,6 +87,15 @@ impl ResponseEvent {
 
 #[pymethods]
 impl RequestEvent {
+    fn __setattr__(this: &Bound<'_, Self>, name: &str, _value: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(unchangeable(this.as_any(), name))
+    }
+
+    // A failed patch of a test deletes what it could not set.
+    fn __delattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        Err(unchangeable(this.as_any(), name))
+    }
+
     fn __repr__(&self) -> String {
         format!("RequestEvent({} {}, attempt {})", self.method, self.path, self.attempt)
     }
@@ -94,6 +103,15 @@ impl RequestEvent {
 
 #[pymethods]
 impl ResponseEvent {
+    fn __setattr__(this: &Bound<'_, Self>, name: &str, _value: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(unchangeable(this.as_any(), name))
+    }
+
+    // A failed patch of a test deletes what it could not set.
+    fn __delattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        Err(unchangeable(this.as_any(), name))
+    }
+
     fn __repr__(&self) -> String {
         let outcome = match (&self.status, &self.error) {
             (Some(status), _) => status.to_string(),

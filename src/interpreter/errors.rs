@@ -1,7 +1,7 @@
 //! The conversion of the core's errors to the exceptions of `boardlot.errors`.
 
 use pyo3::{
-    exceptions::{PyException, PyTypeError},
+    exceptions::{PyAttributeError, PyException, PyTypeError},
     prelude::*,
     types::{IntoPyDict, PyDict},
 };
@@ -57,6 +57,18 @@ pub fn cannot_pickle(py: Python<'_>, object: &str, advice: &str) -> PyErr {
 /// The same for an object with a secret.
 pub fn cannot_pickle_secret(py: Python<'_>, object: &str) -> PyErr {
     cannot_pickle(py, object, "create it in the process that uses it")
+}
+
+/// The error of setting an attribute of an object that callers are given, which a test may try.
+pub fn unchangeable(object: &Bound<'_, PyAny>, name: &str) -> PyErr {
+    let class = match object.get_type().name() {
+        Ok(class) => class,
+        Err(failure) => return failure,
+    };
+    let double = format!("mock.create_autospec(boardlot.{class}, instance=True)");
+    PyAttributeError::new_err(format!(
+        "a {class} does not change, so its {name} cannot be set; in a test, use {double}"
+    ))
 }
 
 /// Returns true if an exception is an error, and not an interrupt or an exit.

@@ -6,7 +6,7 @@ use crate::{
     arguments::caller_arguments::{number_of, optional_text, read},
     calls::blocking::block,
     client::connect_options::read_connect_options,
-    interpreter::errors::cannot_pickle,
+    interpreter::errors::{cannot_pickle, unchangeable},
     values::dates::DateClasses,
 };
 use boardlot_client::{
@@ -21,6 +21,15 @@ pub struct Registration(RegisteredClient);
 
 #[pymethods]
 impl Registration {
+    fn __setattr__(this: &Bound<'_, Self>, name: &str, _value: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(unchangeable(this.as_any(), name))
+    }
+
+    // A failed patch of a test deletes what it could not set.
+    fn __delattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        Err(unchangeable(this.as_any(), name))
+    }
+
     /// The id of the client.
     #[getter]
     fn client_id(&self) -> &str {

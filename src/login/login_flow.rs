@@ -92,11 +92,7 @@ impl LoginFlowCore {
     }
 
     /// Waits for the end of the login; calls `poll` regularly, if it is not None.
-    fn wait<'py>(
-        &self,
-        py: Python<'py>,
-        poll: Option<Py<PyAny>>,
-    ) -> PyResult<Bound<'py, OAuth>> {
+    fn wait<'py>(&self, py: Python<'py>, poll: Option<Py<PyAny>>) -> PyResult<Bound<'py, OAuth>> {
         let core = block_in(py, PoolSlot::shared, wait(self.flow.clone()), |py| match &poll {
             Some(poll) => poll.bind(py).invoke(()).map(drop),
             None => Ok(()),

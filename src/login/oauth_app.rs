@@ -12,7 +12,7 @@ use crate::{
     client::{connect_options::read_connect_options, options::connect_options},
     credentials::{oauth::OAuth, store_argument::StoreObject},
     hooks::observer::PythonObserver,
-    interpreter::errors::{cannot_pickle, cannot_pickle_secret, shown},
+    interpreter::errors::{cannot_pickle, cannot_pickle_secret, shown, unchangeable},
 };
 use boardlot_client::{
     auth::{self, Attempt},
@@ -105,10 +105,7 @@ impl OAuthAppCore {
     }
 
     /// The credentials of a user who has logged in, from the store.
-    fn auth<'py>(
-        this: &Bound<'py, Self>,
-        user: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn auth<'py>(this: &Bound<'py, Self>, user: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let (app, user) = (this.get().app.clone(), text("user", user)?);
         Self::credentials(this, async move { app.auth(Some(user)).await })
     }
@@ -177,6 +174,15 @@ pub struct AuthorizationRequest(Core);
 
 #[pymethods]
 impl AuthorizationRequest {
+    fn __setattr__(this: &Bound<'_, Self>, name: &str, _value: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(unchangeable(this.as_any(), name))
+    }
+
+    // A failed patch of a test deletes what it could not set.
+    fn __delattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        Err(unchangeable(this.as_any(), name))
+    }
+
     /// The page where the user logs in and grants access.
     #[getter]
     fn url(&self) -> &str {

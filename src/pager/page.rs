@@ -7,7 +7,7 @@ use crate::prelude::*;
 use boardlot_client::pages::ListedPage;
 
 /// A page, with its number of rows.
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, name = "_Page", module = "boardlot._core")]
 pub struct Page(pub(super) Arc<ListedPage>);
 
 #[pymethods]

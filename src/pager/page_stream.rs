@@ -18,7 +18,7 @@ use crate::prelude::*;
 use boardlot_client::decode::{ColumnOptions, StreamColumns};
 
 /// The columns of an Arrow stream, which are those of its first page.
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, name = "_PageStream", module = "boardlot._core")]
 pub struct PageStream {
     view: Py<RowView>,
     columns: StreamColumns,
@@ -28,7 +28,7 @@ pub struct PageStream {
 }
 
 /// A page as a batch of a stream.
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, name = "_Batch", module = "boardlot._core")]
 pub struct Batch(RecordBatch);
 
 #[pymethods]

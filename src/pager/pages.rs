@@ -24,7 +24,7 @@ use boardlot_client::{
 };
 
 /// The pages of a list, each asked for by the page before it. It has no position.
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, name = "_Pages", module = "boardlot._core")]
 pub struct Pages {
     core: Arc<Core>,
     mode: CallMode,

@@ -5,7 +5,7 @@ use crate::prelude::*;
 use crate::rows::frame::{ARROW, FrameTarget};
 
 /// Makes a record batch of each page.
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, name = "_RecordBatches", module = "boardlot._core")]
 pub struct RecordBatches {
     view: Py<RowView>,
     frame: FrameTarget,

@@ -26,7 +26,7 @@ use boardlot_client::{
 
 /// A view of a list's rows, of which pagers make what they return. Each method returns a list of what the rows of a
 /// page from an index on become.
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, name = "_RowView", module = "boardlot._core")]
 pub struct RowView {
     builders: RowBuilderPool,
     fields: Arc<[Field]>,

@@ -18,7 +18,7 @@ use boardlot_client::{
 const SHORT_BYTES: usize = 1 << 20;
 
 /// Typed columns that any library with the Arrow PyCapsule interface can consume once.
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, name = "_ArrowStream", module = "boardlot._core")]
 pub struct ArrowStream(Mutex<Option<(Arc<Schema>, Vec<RecordBatch>)>>);
 
 impl ArrowStream {

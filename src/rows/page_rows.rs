@@ -19,7 +19,7 @@ use boardlot_client::decode::Rows as Core;
 
 /// Rows of pages, with the fields that are declared for them. `boardlot.Records` is made of them; the archive, the
 /// command line and the engines read them, as they have every number as the service sent it.
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, name = "_Rows", module = "boardlot._core")]
 pub struct Rows {
     rows: Core,
     builders: RowBuilderPool,

@@ -11,7 +11,7 @@ use boardlot_client::{
 };
 
 /// The declared fields of the rows of a list; none of a list of the caller's own.
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, name = "_Shape", module = "boardlot._core")]
 #[derive(Default)]
 pub struct Shape {
     /// Of many keys, with the column of keys.

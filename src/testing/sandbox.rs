@@ -11,10 +11,7 @@ use crate::{
     client::endpoint::EndpointCore,
     interpreter::core_of::core_of,
 };
-use boardlot_client::{
-    api::Argument,
-    os::runtime::runtime,
-};
+use boardlot_client::{api::Argument, os::runtime::runtime};
 use boardlot_sandbox as sandbox;
 
 /// The core of a `Sandbox`.
@@ -55,7 +52,9 @@ impl SandboxCore {
             faults,
         };
         let runtime = runtime().or_raise(py)?;
-        py.detach(|| sandbox::Sandbox::start(options, runtime.handle())).map(SandboxCore).or_raise(py)
+        py.detach(|| sandbox::Sandbox::start(options, runtime.handle()))
+            .map(SandboxCore)
+            .or_raise(py)
     }
 
     #[getter]

@@ -10,8 +10,7 @@ import boardlot as bl
 import click
 import pytest
 from boardlot._support.cell_format import width_of
-from boardlot.cli import application as app
-from boardlot.cli import settings
+from boardlot.cli import application as app, settings
 
 from ..support.command_line import COMMAND
 

@@ -7,8 +7,7 @@ import boardlot as bl
 import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from ..support.keys import KEYS, api_key, verify
 

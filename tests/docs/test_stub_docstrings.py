@@ -12,7 +12,7 @@ PACKAGE = Path(bl.__file__).parent
 
 def test_the_stub_has_the_docstrings_of_the_compiled_module():
     found = documented()
-    assert len(found) > 100
+    assert len(found) > 60
     for node, docstring in found:
         assert ast.get_docstring(node) == docstring, f"{node.name}: run `make stubs`"
 
@@ -29,5 +29,5 @@ def test_modules_have_docstrings():
 
 def test_the_docstring_that_help_shows_is_that_of_the_stub():
     shown = {node.name: docstring for node, docstring in documented()}
-    assert shown["Sandbox"] == inspect.getdoc(bl.Sandbox)
-    assert shown["login"] == inspect.getdoc(bl.login)
+    assert shown["OAuth"] == inspect.getdoc(bl.OAuth)
+    assert shown["generate_key"] == inspect.getdoc(bl.generate_key)

@@ -11,7 +11,7 @@ from .test_pages import DOCS
 STORES = [
     name
     for name, thing in vars(bl).items()
-    if isinstance(thing, type) and issubclass(thing, _core.TokenStoreBase)
+    if isinstance(thing, type) and issubclass(thing, _core._TokenStoreBase)
 ]
 
 

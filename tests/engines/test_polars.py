@@ -5,8 +5,7 @@ import sys
 
 import boardlot as bl
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from .rows import BASE, CODES, COMPARE, account_of, at, fills
 

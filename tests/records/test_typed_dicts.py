@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import boardlot as bl
 import pytest
-from boardlot._core import Rows
+from boardlot._core import _Rows as Rows
 
 # Values of every kind, and what a caller may have put in their place.
 VALUES = {

@@ -7,8 +7,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import boardlot as bl
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from ..support.clients import client_of
 from ..support.service import StandInService, response

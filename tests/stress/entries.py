@@ -15,6 +15,7 @@ from boardlot import _core as core
 ACCOUNT = "281756"
 CALLBACK = "https://app.example.com/callback"
 TIME = "/api/v1.0/server-time"
+ENDPOINT = bl.Endpoint("flow", "GET", "/flow", record={"time": "seconds"})
 # How often an object is used before another one is made.
 CALLS_OF_ONE_OBJECT = 20
 # Attributes that all classes inherit or have without a function of the module.
@@ -123,21 +124,20 @@ class Workplace:
         return self.pages().view()
 
     def stream(self):
-        return core.PageStream(self.view(), self.page(), 0)
+        return core._PageStream(self.view(), self.page(), 0)
 
     def instance(self, name):
-        """A new object of a class."""
-        return {
+        """A new object of a class; of one that callers build, its core."""
+        made = {
             "ApiKey": lambda: bl.ApiKey("key", self.key.private_pem),
             "ArrowStream": lambda: self.records._arrow("float64", "raise", "utf8"),
-            "AsyncOAuthApp": lambda: self.app(core.AsyncOAuthApp),
             "AuthorizationRequest": lambda: self.app(bl.OAuthApp).authorization_url(),
             "Batch": lambda: self.stream().pages(self.page(), 0)[0],
             "BearerToken": lambda: bl.BearerToken("token"),
-            "_ClientCore": lambda: self.sandbox.client()._boardlot_core,
+            "ClientCore": lambda: self.sandbox.client()._boardlot_core,
             "DateRange": lambda: bl.DateRange("end", before="time"),
             "EncryptedFileStore": lambda: bl.EncryptedFileStore(self.path(), lambda: "words"),
-            "Endpoint": lambda: bl.Endpoint("flow", "GET", "/flow", record={"time": "seconds"}),
+            "Endpoint": lambda: ENDPOINT,
             "Explanation": lambda: self.client.explain("GET", TIME),
             "Faults": bl.Faults,
             "GeneratedKey": bl.generate_key,
@@ -147,12 +147,11 @@ class Workplace:
             "TokenStoreBase": bl.MemoryStore,
             "OAuth": lambda: bl.OAuth("client", store=bl.MemoryStore()),
             "OAuthApp": lambda: self.app(bl.OAuthApp),
-            "OAuthAppBase": lambda: self.app(bl.OAuthApp),
             "Page": self.page,
             "Pages": self.pages,
             "PageStream": self.stream,
             "RateLimit": lambda: bl.RateLimit(1_000),
-            "RecordBatches": lambda: core.RecordBatches(self.view(), "float64", "raise"),
+            "RecordBatches": lambda: core._RecordBatches(self.view(), "float64", "raise"),
             "RecordedRequest": lambda: self.sandbox.requests[0],
             "Recorder": lambda: bl.Recorder(self.path()),
             "Registration": lambda: bl.register_client(self.url, redirect_uris=[CALLBACK]),
@@ -165,8 +164,9 @@ class Workplace:
             "Sandbox": lambda: bl.Sandbox(fills=50, orders=5, plate_stocks=5),
             "SchemaField": lambda: self.records.schema[0],
             "Shape": lambda: self.records._rows().shape,
-            "_FileLock": lambda: core._FileLock(self.path()),
-        }[name]()
+            "FileLock": lambda: core._FileLock(self.path()),
+        }[name.removeprefix("_")]()
+        return getattr(made, "_boardlot_core", made)
 
     def arguments(self, entry):
         """The arguments of a call: by position, and by name."""
@@ -176,38 +176,47 @@ class Workplace:
             return ("http://127.0.0.1 client", *stored[name]), {}
         if name in {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}:
             return (self.records,), {}
-        exchange = {"state": "1", "code_verifier": "2" * 43, "user": "alice"}
-        login = {"store": bl.MemoryStore(), "timeout": 0.05}
         dividend, row = ("dividends", [("symbol", "HK.00700")]), dict(self.records[0])
         return {
-            "begin_login": ((self.url,), login),
-            "load_endpoints": ((self.path(),), {}),
-            "login": ((self.url,), {**login, "open_browser": False}),
-            "register_client": ((self.url,), {"redirect_uris": [CALLBACK]}),
             "signature_payload": ((1, "GET", "/"), {}),
             "ApiKey.sign": ((b"payload",), {}),
             "OAuth._set_profile": (("live",), {}),
-            "OAuthApp.auth": ((), {"user": "alice"}),
-            "OAuthApp.fetch_token": ((f"{CALLBACK}?code=1&state=1",), exchange),
+            "OAuthApp.auth": (("alice",), {}),
+            "OAuthApp.fetch_token": ((f"{CALLBACK}?code=1&state=1", "1", "2" * 43, "alice"), {}),
             "GeneratedKey._encrypted_pem": (("words",), {}),
-            "_ClientCore.instrument": ((None, None), {}),
-            "_ClientCore.call": (dividend, {}),
-            "_ClientCore.pages": (
+            "ClientCore.instrument": ((None, None), {}),
+            "ClientCore.call": (dividend, {}),
+            "ClientCore.pages": (
                 (self.client, "plate_stocks", [("plate_code", "HK.BK1001")], None, None),
                 {},
             ),
-            "_ClientCore.request": (("GET", TIME, None, None, None), {}),
-            "_ClientCore.paginate": (
+            "ClientCore.request": (("GET", TIME, None, None, None), {}),
+            "ClientCore.paginate": (
                 (self.client, "GET", TIME, "next_key", "data", None, None, None),
                 {},
             ),
-            "_ClientCore.explain": (("GET", TIME, None, None, []), {}),
-            "_ClientCore.fetch_many": (("dividends", ["HK.00700"], 2, "raise", False, []), {}),
-            "_ClientCore.pages_many": (
-                (self.client, "fills_history", [281756], 2, "raise", None, [("trd_market", "HK")]),
+            "ClientCore.explain": (("GET", TIME, None, None, []), {}),
+            "ClientCore.fetch_many": (
+                ("dividends", ["HK.00700"], 2, "raise", None, False, []),
                 {},
             ),
-            "_ClientCore.part_of_pages": ((self.client, *PART), {}),
+            "ClientCore.pages_many": (
+                (
+                    self.client,
+                    "fills_history",
+                    [281756],
+                    2,
+                    "raise",
+                    None,
+                    None,
+                    [("trd_market", "HK")],
+                ),
+                {},
+            ),
+            "ClientCore.part_of_pages": ((self.client, *PART), {}),
+            "LoginFlow.offer": ((f"{CALLBACK}?code=1&state=1",), {}),
+            "LoginFlow.wait": ((None,), {}),
+            "RateLimit.is_same": ((self.instance("RateLimit"),), {}),
             "LoginFlow.finish": ((f"{CALLBACK}?code=1&state=1",), {}),
             "PageStream.capsule": ((iter(()),), {}),
             "PageStream.pages": ((self.page(), 0), {}),
@@ -228,11 +237,13 @@ class Workplace:
             "Rows.take": (([0],), {}),
             "Rows.texts": ((["statement"],), {}),
             "Shape.select": ((("statement",), None, False), {}),
-            "Sandbox.authorize_demo_user": ((self.login_url,), {}),
-            "Sandbox.put": (("dividends", [row]), {"symbol": "HK.00700"}),
-            "Sandbox.serve": ((self.instance("Endpoint"), [{"time": 1}]), {}),
+            "Sandbox.authorize_demo_user": ((self.login_url, None), {}),
+            "Sandbox.fail_next": ((None, 1, None, None, None), {}),
+            "Sandbox.set_faults": ((None,), {}),
+            "Sandbox.put": (("dividends", [row], None, {"symbol": "HK.00700"}), {}),
+            "Sandbox.serve": ((ENDPOINT, [{"time": 1}], {}), {}),
             "Sandbox.upload_key": ((self.key.public_pem,), {}),
-        }.get(entry.removeprefix("Async"), ((), {}))
+        }.get(entry.removeprefix("_"), ((), {}))
 
     def caller(self, entry):
         """A function that calls an entry once, of the same object for some times."""

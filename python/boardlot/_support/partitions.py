@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from boardlot import AsyncClient, Client, Endpoint, RateLimit
-from boardlot._core import Rows, _plain_number, _stored_records, _time_range
+from boardlot._core import _plain_number, _Rows as Rows, _stored_records, _time_range
 from boardlot._endpoints import ENDPOINTS
 from boardlot._support.cell_format import EPOCH, time_of
 from boardlot._support.per_process import PerProcess

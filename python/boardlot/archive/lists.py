@@ -10,7 +10,7 @@ from datetime import date
 from typing import Any, Literal
 
 from boardlot import _core
-from boardlot._core import Rows
+from boardlot._core import _Rows as Rows
 from boardlot._support.nearest import did_you_mean
 from boardlot.endpoint import DateRange, Endpoint
 from boardlot.errors import ConfigError

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from boardlot import _core
-from boardlot._core import Rows
+from boardlot._core import _Rows as Rows
 from boardlot._support.cell_format import shown_time, time_of
 from boardlot.archive import observations
 from boardlot.archive.database import Database

@@ -22,7 +22,7 @@ import pandas as pd
 
 from boardlot import AsyncClient, Client, Endpoint, RateLimit
 from boardlot._calls import explained
-from boardlot._core import Rows
+from boardlot._core import _Rows as Rows
 from boardlot._support.clients import Time
 from boardlot._support.partitions import (
     Partition,

@@ -6,8 +6,7 @@ import json
 
 import click
 
-from boardlot._support.openapi import openapi as description
-from boardlot._support.openapi import record_schema
+from boardlot._support.openapi import openapi as description, record_schema
 from boardlot.cli.click_classes import Command
 from boardlot.cli.output.emit import emit_bytes
 from boardlot.cli.settings import Settings

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from boardlot._core import Rows
+from boardlot._core import _Rows as Rows
 from boardlot._support.cell_format import clean
 from boardlot._support.nearest import did_you_mean
 from boardlot.cli.output.conditions import Condition, conditions_of

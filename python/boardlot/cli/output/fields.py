@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from boardlot._core import Rows
+from boardlot._core import _Rows as Rows
 from boardlot._support.cell_format import clean
 from boardlot._support.nearest import did_you_mean
 from boardlot.cli.output.plain_rows import PlainRows

@@ -23,7 +23,7 @@ class PlainField(NamedTuple):
 
 
 class PlainRows:
-    """Undeclared rows: the counterpart of `_core.Rows` for rows of the service.
+    """Undeclared rows: the counterpart of `_core._Rows` for rows of the service.
 
     Args:
         rows: The rows.

@@ -20,9 +20,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from boardlot._core import _FileLock
-from boardlot._core import _remove_file as remove
-from boardlot._core import _replace_file as replace_file
+from boardlot._core import _FileLock, _remove_file as remove, _replace_file as replace_file
 from boardlot._support.cell_format import counted
 from boardlot.cli.files import same_file
 from boardlot.cli.output.emit import (
