@@ -293,9 +293,11 @@ weights: ## What each part of the extension module weighs, into benches/weights.
 # Profile-guided: compiled twice, and trained by tools/train.py in between.
 wheel: $(BIN)/.maturin notices ## The wheel that users install, into dist/.
 	rm -f dist/*.whl
+	$(BIN)/python tools/bill_of_materials.py
 	pgo=$$(tools/profile-option); \
 	$(BIN)/python tools/index_page.py \
-		$(BIN)/maturin build --locked --release --interpreter $(BIN)/python $$pgo --out dist
+		$(BIN)/maturin build --locked --release --interpreter $(BIN)/python $$pgo --out dist \
+		--sbom-include target/boardlot.cyclonedx.json
 	$(BIN)/python tools/recompress.py dist/*.whl
 
 wheel-test: wheel $(BIN)/.built ## That wheel with every extra and on every CPython: minutes.

@@ -1,4 +1,4 @@
-"""The sizes of the parts of the extension module: `make weights` writes weights.md.
+"""Prints the sizes of the parts of the extension module: `python -m benches.weights`.
 
 The release build with its symbols, whose code `nm` lists by function. A function is of the crate
 that its name begins with; an instance of a generic one, to the crate that wrote it.
@@ -9,19 +9,17 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
-FOLDER = Path(__file__).parent
-ROOT = FOLDER.parent
+ROOT = Path(__file__).parents[1]
 LIBRARY = ROOT / "target/release/libboardlot.so"
-BUILD = ["cargo", "build", "--release", "--locked", "--lib", "--features", "python,sandbox,abi3"]
+BUILD = ["cargo", "build", "--release", "--locked", "--lib", "--features", "abi3"]
 
 # Several crates that are one thing to a reader, by the beginnings of their names.
 PARTS = {
-    "zbus, zvariant (the Linux keychain)": (
-        *("boardlot_secret_service", "zbus", "zvariant", "secret_service", "enumflags2"),
+    "libdbus (the keychain of Linux)": (
+        *("boardlot_secret_service", "dbus", "_dbus", "libdbus_sys"),
     ),
     "boardlot's sandbox": ("boardlot_sandbox",),
     "boardlot": ("boardlot",),
@@ -52,7 +50,7 @@ def main() -> None:
     subprocess.run(BUILD, cwd=ROOT, env=environment, check=True)
     weights, largest = weigh(LIBRARY)
     lines = ["# What the extension module weighs", ""]
-    lines += ["Code alone, uncompressed, of Linux on x86-64; `make weights` writes this.", ""]
+    lines += ["Code alone, uncompressed, of this system.", ""]
     lines += ["| Part | kB |", "|---|---:|"]
     lines += [f"| {part} | {size / 1000:,.0f} |" for part, size in weights.most_common()]
     lines += [f"| **all code** | **{weights.total() / 1000:,.0f}** |", ""]
@@ -60,8 +58,7 @@ def main() -> None:
     lines += [f"| `{name}` | {size / 1000:,.0f} |" for name, size in sections(LIBRARY)]
     lines += ["", "The largest functions:", "", "| Function | kB |", "|---|---:|"]
     lines += [f"| `{name}` | {size / 1000:,.0f} |" for name, size in largest]
-    (FOLDER / "weights.md").write_text("\n".join(lines) + "\n")
-    print(f"weights: {weights.total():,} bytes of code in {FOLDER / 'weights.md'}", file=sys.stderr)
+    print("\n".join(lines))
 
 
 def weigh(library: Path) -> tuple[Counter[str], list[tuple[str, int]]]:
@@ -81,7 +78,7 @@ def weigh(library: Path) -> tuple[Counter[str], list[tuple[str, int]]]:
 
 
 def part_of(name: str) -> str:
-    """`<&mut zbus::Connection as ...>::call` is of zbus."""
+    """`<&mut dbus::Connection as ...>::call` is of dbus."""
     crate = re.sub(r"^[<&*(\[]*(?:mut |dyn |const )*", "", name)
     for part, beginnings in PARTS.items():
         if crate.startswith(beginnings):

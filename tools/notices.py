@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+import wheel_crates as crates
+from wheel_crates import ROOT
+
 FILE = ROOT / "THIRD-PARTY-NOTICES"
 # The systems of tools/release_files.py, as Rust calls them.
 TARGETS = (
@@ -54,24 +56,11 @@ def linked_for(target: str, offline: bool) -> Iterator[dict[str, Any]]:
     how = ["--format-version=1", "--locked", f"--filter-platform={target}"]
     command = ["cargo", "metadata", *how, *(["--offline"] if offline else [])]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    metadata = json.loads(said.stdout)
-    packages = {package["id"]: package for package in metadata["packages"]}
-    nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
-    waiting, seen = [metadata["resolve"]["root"]], set()
-    while waiting:
-        current = waiting.pop()
-        if current in seen or _runs_at_build_time(packages[current]):
-            continue
-        seen.add(current)
-        for dependency in nodes[current]["deps"]:
-            if any(kind["kind"] is None for kind in dependency["dep_kinds"]):
-                waiting.append(dependency["pkg"])
-    # boardlot's own have no source.
-    return (packages[each] for each in seen if packages[each]["source"])
-
-
-def _runs_at_build_time(package: dict[str, Any]) -> bool:
-    return any("proc-macro" in target["kind"] for target in package["targets"])
+    linked = crates.linked(target, offline=offline)
+    for package in json.loads(said.stdout)["packages"]:
+        # boardlot's own have no source.
+        if package["source"] and crates.Crate(package["name"], package["version"]) in linked:
+            yield package
 
 
 def texts_of(package: dict[str, Any]) -> list[str]:

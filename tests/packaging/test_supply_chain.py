@@ -1,14 +1,18 @@
 """36: what the audits let pass is explained and dated; workflows may do no more than they need."""
 
+import json
+import os
 import re
 import subprocess
 from datetime import date
 from pathlib import Path
 
 import audit
+import bill_of_materials
 import notices
 import pytest
 import release_files
+import wheel_crates
 
 ROOT = Path(__file__).parents[2]
 ADVISORY = re.compile(r"\b(?:RUSTSEC|GHSA|PYSEC|CVE)-[\w-]+")
@@ -147,9 +151,7 @@ PACKAGE = re.compile(r"^([\w-]+ \d+\.\d+\.\d+\S*) \(.+\)$", re.MULTILINE)
 @pytest.fixture(scope="module")
 def linked():
     """The crates that are linked on this machine: those of other systems may not be downloaded."""
-    said = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
-    (host,) = re.findall(r"^host: (.+)$", said, re.MULTILINE)
-    return list(notices.linked_for(host, True))
+    return list(notices.linked_for(wheel_crates.host(), True))
 
 
 @pytest.fixture(scope="module")
@@ -190,10 +192,109 @@ def test_the_notices_are_of_every_system_that_a_release_is_for():
     assert len(notices.TARGETS) == len(release_files.SYSTEMS)
 
 
+@pytest.fixture(scope="module")
+def bill():
+    """The bill of materials of a wheel for this machine."""
+    return bill_of_materials.bill(wheel_crates.host(), offline=True)
+
+
+@pytest.fixture(scope="module")
+def units():
+    """What Cargo compiles for a release on this machine, by Cargo's own plan of the build.
+
+    Only unstable Cargo prints it; a release does not depend on it.
+    """
+    command = ["cargo", "build", "-Zunstable-options", "--unit-graph", "--release", "--locked"]
+    said = subprocess.run(
+        [*command, "--offline", "--package=boardlot"],
+        cwd=ROOT,
+        env=os.environ | {"RUSTC_BOOTSTRAP": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(said.stdout)
+
+
+def crate_of(unit):
+    """Name and version, of ids such as `...#name@1.0` and `path+file:///folder/name#1.0`."""
+    before, _, after = unit["pkg_id"].rpartition("#")
+    name, _, version = after.rpartition("@")
+    return name or before.rpartition("/")[2], version
+
+
+def listed(bill, *scopes):
+    crates = [each for each in bill["components"] if each["purl"].startswith("pkg:cargo/")]
+    return {(each["name"], each["version"]) for each in crates if each["scope"] in scopes}
+
+
+def test_the_bill_of_materials_has_every_crate_that_is_compiled_and_nothing_else(bill, units):
+    compiled = {crate_of(unit) for unit in units["units"]}
+    own = {crate for crate in compiled if crate[0] == "boardlot"}
+    assert len(own) == 1 and len(compiled) > 150
+    assert listed(bill, "required", "excluded") == compiled - own
+
+
+def test_the_bill_of_materials_says_which_crates_the_wheel_contains(bill, units):
+    waiting, linked = list(units["roots"]), set()
+    while waiting:
+        index = waiting.pop()
+        kinds = units["units"][index]["target"]["kind"]
+        # Build scripts and macros run while the module is compiled.
+        if index not in linked and not {"custom-build", "proc-macro"} & set(kinds):
+            linked.add(index)
+            waiting += [each["index"] for each in units["units"][index]["dependencies"]]
+    names = {crate_of(units["units"][index]) for index in linked}
+    assert listed(bill, "required") == {crate for crate in names if crate[0] != "boardlot"}
+
+
+def test_the_bill_of_materials_has_each_library_in_c_that_is_compiled(bill, linked):
+    compiles_c = set()
+    for package in linked:
+        names = {each["name"] for each in package["dependencies"] if each["kind"] == "build"}
+        if package["links"] and {"cc", "cmake"} & names:
+            compiles_c.add(package["name"])
+    assert compiles_c == set(bill_of_materials.LIBRARIES)
+    versions = {each["name"]: each["version"] for each in bill["components"]}
+    assert all(
+        re.fullmatch(r"\d+\.\d+\.\d+", versions[each.name])
+        for each in bill_of_materials.LIBRARIES.values()
+    )
+
+
+def test_security_md_names_the_libdbus_that_is_compiled(bill):
+    # No advisory on a crate names what the crate bundles: a new version has to be read about.
+    (version,) = [each["version"] for each in bill["components"] if each["name"] == "libdbus"]
+    assert f"libdbus {version}" in " ".join((ROOT / "SECURITY.md").read_text().split())
+
+
+def test_every_component_has_a_licence_and_every_dependency_is_a_component(bill):
+    refs = {each["bom-ref"] for each in [*bill["components"], bill["metadata"]["component"]]}
+    assert len(refs) == len(bill["components"]) + 1
+    assert all(each["licenses"][0]["expression"] for each in bill["components"])
+    for each in bill["dependencies"]:
+        assert {each["ref"], *each["dependsOn"]} <= refs
+
+
+def test_no_lock_file_has_openssl():
+    for name in tracked("*Cargo.lock"):
+        assert not re.search(r'^name = "openssl(-sys|-src)?"$', (ROOT / name).read_text(), re.M)
+
+
 @pytest.mark.parametrize("builder", ["tools/build-sdist", "tools/build-wheels"])
 def test_what_builds_a_release_writes_the_notices_first(builder):
     before, wrote, after = (ROOT / builder).read_text().partition("tools/notices.py")
     assert wrote and "maturin" in after and not re.search(r"maturin\"? (build|sdist)", before)
+
+
+def test_each_wheel_of_a_release_is_built_with_the_bill_of_materials():
+    for builder in ("tools/build-wheels", "Makefile"):
+        text = (ROOT / builder).read_text()
+        before, wrote, after = text.partition("tools/bill_of_materials.py")
+        assert wrote and "maturin build" not in before.replace('"', "")
+        assert f"--sbom-include {bill_of_materials.FILE.relative_to(ROOT)}" in after
+    settings = (ROOT / "pyproject.toml").read_text()
+    assert "rust = false" in settings.partition("[tool.maturin.sbom]")[2].partition("\n[")[0]
 
 
 def test_make_wheel_writes_the_notices_first():
