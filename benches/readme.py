@@ -19,7 +19,6 @@ USUAL = {
     "1,000,000 fills to a typed pandas frame": "orjson + pandas",
     "One request after another": "requests",
     "32 tasks, asyncio": "aiohttp",
-    "100,000 fills into a SQLite archive, ready pages": "requests + orjson + sqlite3",
     "Iterating 1,000,000 rows": "orjson",
 }
 Cells = dict[str, str]

@@ -18,50 +18,71 @@ AFTERWARDS = "tools/conda/recipe.yaml"
 # By file: what is true only before the first release, and what to say from then on.
 BEFORE_A_RELEASE = {
     "README.md": {
-        """so you need no account. In a checkout, with Rust 1.89 or newer (by
-rustup), a C compiler and CPython 3.10 or newer:
+        r"""No release is on a package index yet, so pip compiles boardlot, in about five minutes. That needs a C compiler, CPython
+3.10 or newer and Rust 1.89 or newer, by [rustup](docs/install.md#rust). In a checkout:
 
 ```sh
-# Compiles it, which takes minutes the first time, and shows the main workflow.
-make demo
-# Runs all tests, which takes ten minutes.
-make test
-# From here on, `python` and `boardlot` are those of this checkout.
-. .venv/bin/activate
-pip install pandas pyarrow
+python3 -m venv .venv
+. .venv/bin/activate  # on Windows: .venv\Scripts\activate
+pip install ".[cli,pandas]"
+boardlot demo  # shows the main workflow
 ```
-""": """so you need no account:
+
+Or from anywhere, with git:
 
 ```sh
+pip install "boardlot[cli,pandas] @ git+https://example.com/boardlot/source"
+```
+
+""": """```sh
 pip install "boardlot[cli,pandas]"
 boardlot demo  # shows the main workflow
 ```
+
 """,
-        "has wheels and extras; no release is on a package index yet.": "has wheels and extras.",
-        "`make docs` builds the site into `site/`. The guides are readable here too:": (
-            "The guides, as of this version:"
-        ),
+        """## Change it
+
+In a checkout, with make:
+
+```sh
+# Compiles it without optimization, in two minutes, and shows the main workflow.
+make demo
+# Runs all tests, in ten minutes.
+make test
+```
+
+""": "",
     },
     "docs/index.md": {
-        """make demo                  # in a checkout: compiles boardlot and shows the main workflow
-. .venv/bin/activate       # `python` and `boardlot` are now those of this checkout
-pip install pandas pyarrow matplotlib   # for the frames and charts on these pages
-```
+        """pip install "boardlot[cli,notebook] @ git+https://example.com/boardlot/source"
+""": """pip install "boardlot[cli,notebook]"
+""",
+        """No release is on a package index yet, so pip compiles boardlot, in about five minutes. [Install](install.md) has what
+that needs on each system, extras and platforms.
 
-[Install](install.md) has what `make demo` needs, wheels, extras and platforms.
-""": """pip install "boardlot[cli,notebook]"   # with what the frames and charts on these pages need
-boardlot demo                          # shows the main workflow
-```
+""": """[Install](install.md) has extras and platforms.
 
-[Install](install.md) has extras and platforms.
 """,
     },
     "docs/install.md": {
-        "No release is on a package index yet. A checkout": """```sh
-pip install "boardlot[pandas,cli]"
+        """No release is on a package index yet, so pip compiles boardlot, in about five minutes. That needs a C compiler,
+""": """```sh
+pip install "boardlot[cli,pandas]"         # into an environment
+uvx --from "boardlot[cli]" boardlot demo   # the command alone, by uv
+pipx install "boardlot[cli]"               # or by pipx
 ```
 
-A checkout""",
+Where there is no wheel, pip compiles boardlot, in about five minutes. That needs a C compiler,
+""",
+        """From the first release on, these need no compiler:
+
+```sh
+pip install "boardlot[cli,pandas]"
+uvx --from "boardlot[cli]" boardlot demo
+pipx install "boardlot[cli]"
+```
+
+""": "",
         """ Until there is a release, install the
 library itself: `pip install pandas`.
 """: "\n",
