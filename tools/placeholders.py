@@ -18,8 +18,9 @@ AFTERWARDS = "tools/conda/recipe.yaml"
 # By file: what is true only before the first release, and what to say from then on.
 BEFORE_A_RELEASE = {
     "README.md": {
-        r"""No release is on a package index yet, so pip compiles boardlot, in about five minutes. That needs a C compiler, CPython
-3.10 or newer and Rust 1.89 or newer, by [rustup](docs/install.md#rust). In a checkout:
+        r"""No release is on a package index yet, so pip compiles boardlot, in about five minutes.
+That needs a C compiler, CPython 3.10 or newer and Rust 1.89 or newer, by
+[rustup](docs/install.md#rust). In a checkout:
 
 ```sh
 python3 -m venv .venv
@@ -57,22 +58,22 @@ make test
         """pip install "boardlot[cli,notebook] @ git+https://example.com/boardlot/source"
 """: """pip install "boardlot[cli,notebook]"
 """,
-        """No release is on a package index yet, so pip compiles boardlot, in about five minutes. [Install](install.md) has what
-that needs on each system, extras and platforms.
+        """No release is on a package index yet, so pip compiles boardlot, in about five minutes.
+[Install](install.md) has what that needs on each system, extras and platforms.
 
 """: """[Install](install.md) has extras and platforms.
 
 """,
     },
     "docs/install.md": {
-        """No release is on a package index yet, so pip compiles boardlot, in about five minutes. That needs a C compiler,
+        """No release is on a package index yet, so pip compiles boardlot, in about five minutes.
 """: """```sh
 pip install "boardlot[cli,pandas]"         # into an environment
 uvx --from "boardlot[cli]" boardlot demo   # the command alone, by uv
 pipx install "boardlot[cli]"               # or by pipx
 ```
 
-Where there is no wheel, pip compiles boardlot, in about five minutes. That needs a C compiler,
+Where there is no wheel, pip compiles boardlot, in about five minutes.
 """,
         """From the first release on, these need no compiler:
 
