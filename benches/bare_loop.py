@@ -1,4 +1,4 @@
-"""The share of a request that is reqwest, the signature and the scan alone: `make bench-bare-loop`.
+"""The share of a request that is reqwest, the signature and the scan alone.
 
 `inner/bare_loop.rs` does these in a loop, without a client around them and without Python, against
 the server of fixed pages. It takes turns with boardlot; the medians of the rounds are printed.

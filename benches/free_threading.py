@@ -1,6 +1,6 @@
 """The gain of decoding with two threads over one, on a CPython without the interpreter lock.
 
-`make bench-free-threaded PYTHON_FT=...` prints it: pages of 50 fills from memory to lists of dicts,
+`python -m benches.free_threading` prints it: pages of 50 fills from memory to lists of dicts,
 each thread with a reader of its own, and both with one. Medians of nine rounds.
 """
 

@@ -1,6 +1,6 @@
 """Fills of many accounts as Parquet, by each engine: rows per second, requests and memory.
 
-    make wheel test-engines ARGS=--collect-only
+    make wheel && tools/nightly/engines --collect-only
     target/engines/venv/bin/pip install --no-deps dist/*.whl
     target/engines/venv/bin/python -m benches.scale
 

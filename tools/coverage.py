@@ -1,4 +1,4 @@
-"""Lines and branches that the project's own tests reach, in Rust and in Python: `make coverage`.
+"""Lines and branches that the project's own tests reach: `tools/nightly/coverage`.
 
 The crate is built with counters into `target/coverage`, as tests of its own and as an extension
 module; then the tests of both languages run, the Python ones with `coverage` as well. Two tables

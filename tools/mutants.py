@@ -1,4 +1,4 @@
-"""Changes the core in one place at a time and sees whether a test notices: `make mutants`.
+"""Changes the core in one place at a time and sees whether a test notices: `tools/nightly/mutants`.
 
 `.cargo/mutants.toml` says which files are changed and which tests run. A change that no test
 notices fails this, unless `tests/mutants.toml` lists it with a reason; a listed one that is noticed

@@ -1,4 +1,4 @@
-"""Writes THIRD-PARTY-NOTICES, the licences of all crates that a release contains: `make notices`.
+"""Writes THIRD-PARTY-NOTICES, the licences of all crates of a release; `make wheel` runs it.
 
 The texts are those in the crates' own sources. `make audit` checks that the licences are allowed.
 """
@@ -27,7 +27,7 @@ TARGETS = (
 TITLE = """Third-party notices
 
 boardlot contains the crates below, each under the licences that are named with it. Of a crate that
-offers MIT among others, the text of MIT is included. Written by `make notices`.
+offers MIT among others, the text of MIT is included. Written by `make wheel`.
 """
 STANDARD_LIBRARY = {
     "name": "the standard library of Rust",

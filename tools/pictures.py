@@ -1,4 +1,4 @@
-"""The pictures of the README and the start page, made from the real thing; `make pictures` runs it.
+"""The pictures of the README and the start page, made from the real thing.
 
 `terminal.svg` is what `boardlot demo` prints in a terminal, and `notebook.png` shows cells of a
 stored notebook with their outputs, drawn by Chromium.

@@ -1,4 +1,4 @@
-"""Plots what `make simulate PLOT=FILE` has written, into docs/pictures/fleet.png."""
+"""Plots what `PLOT=FILE tools/nightly/simulate` has written, into docs/pictures/fleet.png."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-//! Micro-benchmarks of the core without Python, with Criterion: `make bench-inner`.
+//! Micro-benchmarks of the core without Python, with Criterion; benches/README.md has the command.
 
 use std::{hint::black_box, sync::Arc};
 

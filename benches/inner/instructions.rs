@@ -1,4 +1,4 @@
-//! Counts the instructions that the hot parts of the core take, by callgrind: `make instructions`.
+//! Counts the instructions that the hot parts of the core take, by callgrind: `tools/instructions`.
 //!
 //! A time differs from run to run and from machine to machine. A count hardly does, so that CI can
 //! compare the counts of a change with those of the commit before it.

@@ -1,7 +1,7 @@
 """What tools of others make of the description, in an environment of their own.
 
-`make openapi-judges` runs the official validator, schemathesis against the sandbox, and two
-generators, whose clients compile and read all pages of fills.
+`tools/nightly/openapi-judges` runs the official validator, schemathesis against the sandbox, and
+two generators, whose clients compile and read all pages of fills.
 """
 
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
-pytest.importorskip("schemathesis", reason="make openapi-judges runs it")
+pytest.importorskip("schemathesis", reason="tools/nightly/openapi-judges runs it")
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
@@ -104,7 +104,7 @@ def test_a_typescript_client_with_generated_types_reads_all_fills(service, tmp_p
     sandbox, token, fills = service
     modules = os.environ.get("BOARDLOT_TEST_NODE_MODULES")
     if modules is None or shutil.which("node") is None:
-        pytest.skip("needs Node: make openapi-judges installs the packages")
+        pytest.skip("needs Node: tools/nightly/openapi-judges installs the packages")
     (tmp_path / "node_modules").symlink_to(Path(modules).resolve())
     shutil.copy(HERE / "openapi_clients" / "read_fills.ts", tmp_path)
     (tmp_path / "package.json").write_text('{"type": "module"}')

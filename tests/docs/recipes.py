@@ -1,4 +1,4 @@
-"""Runs every file of the cookbook against the sandbox; `make recipes` calls it.
+"""Runs every file of the cookbook against the sandbox; `tools/nightly/recipes` calls it.
 
 Each framework runs it as its users would: FastAPI serves a request, Airflow runs its DAG, Dagster
 materializes its asset, dlt loads, pytest runs a test, ibis prints. Those whose numbers are known by

@@ -1,7 +1,7 @@
 """The examples of docs/any-language.md, run by the tools of their languages against the program.
 
 Those of curl run where there is a shell with curl, those of Go where Go is, and those of TypeScript
-where `make openapi-judges` has installed its packages.
+where `tools/nightly/openapi-judges` has installed its packages.
 """
 
 import os
@@ -67,7 +67,7 @@ def test_go(service, tmp_path):
     assert lines == [f"{fill['deal_id']} {fill['qty']}" for fill in fills]
 
 
-@pytest.mark.skipif(not NODE_MODULES.is_dir(), reason="needs Node: make openapi-judges")
+@pytest.mark.skipif(not NODE_MODULES.is_dir(), reason="needs Node: tools/nightly/openapi-judges")
 def test_typescript(service, tmp_path):
     base_url, token, fills = service
     (tmp_path / "fills.ts").write_text(FILES["fills.ts"])

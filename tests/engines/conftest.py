@@ -1,6 +1,6 @@
 """A service with 100,000 fills, in this process, read by other processes; a cluster of Dask.
 
-`make test-engines` runs the tests of Ray and Spark in an environment of their own.
+`tools/nightly/engines` runs the tests of Ray and Spark in an environment of their own.
 """
 
 import contextlib

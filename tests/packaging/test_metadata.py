@@ -34,6 +34,43 @@ def test_the_readme_has_the_commands_of_the_demo_and_of_the_tests_that_the_check
     assert set(commands) | set(checked) <= set(targets)
 
 
+def test_make_help_is_one_screen_and_tools_readme_lists_the_rest():
+    targets = re.findall(r"^([a-z][a-z-]*):.* ## ", read("Makefile"), re.M)
+    assert 10 < len(targets) <= 22
+    longest = max(len(line) for line in re.findall(r" ## (.+)$", read("Makefile"), re.M))
+    assert longest + len("package-docs  ") <= 80
+    listed = read("tools/README.md")
+    for command in (ROOT / "tools/nightly").iterdir():
+        assert f"`tools/nightly/{command.name}" in listed
+        assert os.access(command, os.X_OK)
+
+
+PAGES = ("README.md", "CONTRIBUTING.md", "AGENTS.md", "SECURITY.md", "docs/install.md")
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, "benches/README.md", "tests/README.md", "tools/README.md"]
+)
+def test_every_target_that_a_page_names_is_one(page):
+    targets = set(re.findall(r"^([a-z][a-z-]*):", read("Makefile"), re.M))
+    named = re.findall(r"(?:`|^)make ([a-z][a-z-]+)", read(page), re.M)
+    assert set(named) <= targets
+
+
+def test_the_workflows_call_targets_and_tools_that_exist():
+    targets = set(re.findall(r"^([a-z][a-z-]*):", read("Makefile"), re.M))
+    for workflow in (ROOT / ".github/workflows").glob("*.yml"):
+        text = workflow.read_text(encoding="utf-8")
+        assert set(re.findall(r"(?:run:|-) make ([a-z-]+)", text)) <= targets
+        tools = set(re.findall(r"\btools/[\w./-]*\w", text))
+        assert [name for name in tools if not (ROOT / name).exists()] == []
+
+
+def test_the_notes_of_a_version_can_be_read_in_some_minutes():
+    for notes in read("CHANGELOG.md").split("\n## ")[1:]:
+        assert len(notes.splitlines()) < 60
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/install.md"])
 def test_the_oldest_rust_is_that_of_the_crate(page):
     crate = re.search(r'^rust-version = "(.+)"$', read("Cargo.toml"), re.M)

@@ -176,7 +176,7 @@ def test_a_hint_names_the_oldest_version_that_its_extra_allows(hint):
 
 def test_the_extras_tried_are_those_that_the_wheel_names(held):
     named = email.message_from_bytes(held("METADATA")).get_all("Provides-Extra")
-    # `make test-engines` tries the others.
+    # `tools/nightly/engines` tries the others.
     assert set(named or ()) == {*EXTRAS, "ray", "spark"}
 
 

@@ -108,7 +108,7 @@ def test_workers_of_loky_are_given_a_client_and_use_it(sandbox, tmp_path):
     assert out == "[True, True, True, True]\n"
 
 
-# `make test-celery` runs this in an environment of its own: celery holds python-dateutil back.
+# `tools/nightly/celery` runs this in an environment of its own: celery holds python-dateutil back.
 TASKS = """
 import asyncio, os
 import boardlot as bl

@@ -1,7 +1,7 @@
 """One object of every class, shared by eight threads: no crash, error or wrong value.
 
 On a CPython without the interpreter lock this finds races, on one with it what depends on order.
-`BOARDLOT_TEST_PYTHON` names the interpreter; `make free-threaded-test` sets it.
+`BOARDLOT_TEST_PYTHON` names the interpreter; `tools/nightly/free-threaded` sets it.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The short form of `make soak`: some seconds of it."""
+"""The short form of `tools/nightly/soak`: some seconds of it."""
 
 import gc
 

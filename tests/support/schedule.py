@@ -16,7 +16,8 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).parents[2]
-# For each unit its seconds, and the part of them in which it used a processor: `make durations`.
+# For each unit its seconds, and the part of them in which it used a processor:
+# `--record-durations` writes it.
 DURATIONS = ROOT / "tests" / "durations.json"
 # Shorter durations are not recorded. A file that is not recorded comes after those that are.
 SHORTEST = 2.0

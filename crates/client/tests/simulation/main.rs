@@ -6,7 +6,7 @@
 //! uses tokio's own; what is to be shown here is above it. tokio's paused time is enough.
 //!
 //! Calls come whether or not the earlier ones have ended, so that more is offered than the service can do if that is
-//! what the scenario says. `make simulate SEEDS=1-20 CLIENTS=1000` runs more than the short form, which the tests
+//! what the scenario says. `SEEDS=1-20 CLIENTS=1000 tools/nightly/simulate` runs more than the short form, which the tests
 //! run. Seed 1 with a slow service is always included: the retry budgets of the clients, which were
 //! not used up by its end, once kept it overloaded.
 
