@@ -55,7 +55,7 @@ test-long: $(BIN)/.built ## The long forms of the tests: an hour.
 	BOARDLOT_TEST_LISTS=2000 $(CARGO) test --locked -p boardlot-client --test core default_windows
 	$(BIN)/pytest -m slow --ignore tests/packaging --deselect tests/stress/test_fault_matrix.py
 
-# What needs no build of its own, two side by side; tests/packaging judges licences.
+# What needs no build of its own, two side by side; tests/packaging judges licenses.
 check-quick: $(BIN)/.built ## Formats, lints, types, spelling, workflows: two minutes.
 	+@$(MAKE) --no-print-directory -j2 check-types check-rest
 
@@ -80,7 +80,7 @@ check: check-quick docs audit ## All of it, the site, lints of Rust, and advisor
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(CARGO) clippy --locked -p boardlot-client --features fuzzing -- -D warnings
 
-audit: $(BIN)/.built ## Licences, sources and advisories of all dependencies.
+audit: $(BIN)/.built ## Licenses, sources and advisories of all dependencies.
 	tools/cargo-tool cargo-deny 0.20.2
 	$(BIN)/python tools/audit.py
 

@@ -1,6 +1,6 @@
-"""Holds what the package is made of to licences, sources and known advisories: `make audit`.
+"""Holds what the package is made of to licenses, sources and known advisories: `make audit`.
 
-Licences, bans and sources are judged anywhere. Advisories come from services on the internet:
+Licenses, bans and sources are judged anywhere. Advisories come from services on the internet:
 where one cannot be reached, this says so and continues, except on GitHub, where that fails too.
 """
 
@@ -23,7 +23,7 @@ ACCEPTED: tuple[str, ...] = ()
 def main() -> int:
     """Runs all audits; 0 where none found anything."""
     problems = [
-        *audit("licences, bans and sources of crates", deny("bans", "licenses", "sources")),
+        *audit("licenses, bans and sources of crates", deny("bans", "licenses", "sources")),
         *(unreachable("crates", why) if (why := rust_service_fault()) else audit_crates()),
         *(unreachable("Python packages", why) if (why := python_service_fault()) else audit_pip()),
     ]

@@ -26,7 +26,7 @@ class Library(NamedTuple):
 
     name: str
     # None for that of the crate.
-    licence: str | None
+    license: str | None
     purl: str
     # The file of the crate that has its version, and an expression that finds it.
     file: str
@@ -146,7 +146,7 @@ def _bundled(library: Library, package: dict[str, Any]) -> dict[str, Any]:
         "name": library.name,
         "version": number,
         "scope": "required",
-        "licenses": [{"expression": library.licence or package["license"]}],
+        "licenses": [{"expression": library.license or package["license"]}],
         "purl": library.purl.format(number),
     }
     return component | ({"cpe": library.cpe.format(number)} if library.cpe else {})

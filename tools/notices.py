@@ -1,6 +1,6 @@
-"""Writes THIRD-PARTY-NOTICES, the licences of all crates of a release; `make wheel` runs it.
+"""Writes THIRD-PARTY-NOTICES, the licenses of all crates of a release; `make wheel` runs it.
 
-The texts are those in the crates' own sources. `make audit` checks that the licences are allowed.
+The texts are those in the crates' own sources. `make audit` checks that the licenses are allowed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TARGETS = (
 )
 TITLE = """Third-party notices
 
-boardlot contains the crates below, each under the licences that are named with it. Of a crate that
+boardlot contains the crates below, each under the licenses that are named with it. Of a crate that
 offers MIT among others, the text of MIT is included. Written by `make wheel`.
 """
 STANDARD_LIBRARY = {
@@ -35,7 +35,7 @@ STANDARD_LIBRARY = {
     "license": "MIT OR Apache-2.0",
     "authors": ["The Rust Project contributors"],
 }
-LICENCE_FILE = re.compile(r"(licen[cs]e|copying|copyright|notice|unlicense)", re.IGNORECASE)
+LICENSE_FILE = re.compile(r"(licen[cs]e|copying|copyright|notice|unlicense)", re.IGNORECASE)
 # Sources of other projects in a crate, which have files of their own.
 BUNDLED = ("aws-lc/", "c_src/", "vendor/dbus/")
 RULE = "\n" + "-" * 100 + "\n"
@@ -64,38 +64,38 @@ def linked_for(target: str, offline: bool) -> Iterator[dict[str, Any]]:
 
 
 def texts_of(package: dict[str, Any]) -> list[str]:
-    """The texts of a package's licences."""
+    """The texts of a package's licenses."""
     folder = Path(package["manifest_path"]).parent
-    files = [path for path in folder.iterdir() if path.is_file() and is_licence(path)]
-    licence = package["license"] or ""
-    if "MIT" in licence and "AND" not in licence:
+    files = [path for path in folder.iterdir() if path.is_file() and is_license(path)]
+    license = package["license"] or ""
+    if "MIT" in license and "AND" not in license:
         # Each of the others would do as well, and MIT is the shortest.
         files = [path for path in files if "MIT" in path.name.upper()] or files
     for inside in BUNDLED:
         below = (folder / inside).rglob("*")
-        files += [path for path in below if path.is_file() and is_licence(path)]
+        files += [path for path in below if path.is_file() and is_license(path)]
     if package["license_file"]:
         files.append(folder / package["license_file"])
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(set(files))]
     return [_tidy(text) for text in texts] or [_standard(package)]
 
 
-def is_licence(path: Path) -> bool:
-    return bool(LICENCE_FILE.match(path.name)) and path.suffix in ("", ".md", ".txt", ".MIT")
+def is_license(path: Path) -> bool:
+    return bool(LICENSE_FILE.match(path.name)) and path.suffix in ("", ".md", ".txt", ".MIT")
 
 
 def _standard(package: dict[str, Any]) -> str:
     """The text for a package that has no file with one."""
-    licence = package["license"] or ""
-    if "MIT" in licence:
+    license = package["license"] or ""
+    if "MIT" in license:
         owners = ", ".join(package["authors"]) or f"the authors of {package['name']}"
         # The text below the owners is the same for all.
         permission = (ROOT / "LICENSE-MIT").read_text(encoding="utf-8").partition("Permission")
         return f"MIT License\n\nCopyright (c) {owners}\n\n{''.join(permission[1:])}".strip()
-    if "Apache-2.0" in licence:
+    if "Apache-2.0" in license:
         return (ROOT / "LICENSE-APACHE").read_text(encoding="utf-8").strip()
     name = f"{package['name']} {package['version']}"
-    raise SystemExit(f"{name} has no text of its licence, {licence}")
+    raise SystemExit(f"{name} has no text of its license, {license}")
 
 
 def _tidy(text: str) -> str:

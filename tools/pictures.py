@@ -37,7 +37,7 @@ COLUMNS = 48
 TABLES = 2
 CHARACTER, LINE, MARGIN = 8.4, 19, 18
 STYLE = re.compile(r"\x1b\[([\d;]*)m")
-COLOURS = {
+COLORS = {
     **dict(
         zip(
             map(str, range(30, 38)),
@@ -62,7 +62,7 @@ HEADINGS = ("## A frame", "## A chart")
 
 
 def terminal_output(command: list[str]) -> list[str]:
-    """The lines that a command prints in a terminal of `COLUMNS` columns, with their colours."""
+    """The lines that a command prints in a terminal of `COLUMNS` columns, with their colors."""
     reader, writer = pty.openpty()
     environment = {**os.environ, "COLUMNS": str(COLUMNS), "TERM": "xterm-256color"}
     with tempfile.TemporaryDirectory(prefix="demo-") as folder:
@@ -83,16 +83,16 @@ def terminal_output(command: list[str]) -> list[str]:
 
 
 def spans(line: str) -> str:
-    """A line as SVG, each run of one colour at its column."""
-    out, column, colour = "", 0, ""
+    """A line as SVG, each run of one color at its column."""
+    out, column, color = "", 0, ""
     if len(STYLE.sub("", line)) > COLUMNS:
         raise SystemExit(f"a line is longer than {COLUMNS} characters: {line}")
     for number, part in enumerate(STYLE.split(line)):
         if number % 2:
-            colour = next((COLOURS[code] for code in part.split(";") if code in COLOURS), "")
+            color = next((COLORS[code] for code in part.split(";") if code in COLORS), "")
             continue
         if part:
-            fill = f' fill="{colour}"' if colour else ""
+            fill = f' fill="{color}"' if color else ""
             width = f' textLength="{len(part) * CHARACTER:.1f}"' if part.strip() else ""
             x = MARGIN + column * CHARACTER
             out += f'<tspan x="{x:.1f}"{width}{fill}>{html.escape(part)}</tspan>'

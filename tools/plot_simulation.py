@@ -29,12 +29,12 @@ def main(file: str, begin: int, end: int) -> None:
     figure, axes = plt.subplots(6, 1, figsize=(3.8, 14.4), sharex=True, layout="constrained")
     for axis, name in zip(axes.flat, NAMES, strict=True):
         axis.axvspan(begin / 60, end / 60, color="#eeeeee")
-        for kind, label, colour in (
+        for kind, label, color in (
             ("Plain", "plain exponential backoff", "#d97706"),
             ("Logins", "boardlot", "#1d4ed8"),
         ):
             shares = runs[kind, name]
-            axis.plot([i / 60 for i in range(len(shares))], shares, color=colour, label=label)
+            axis.plot([i / 60 for i in range(len(shares))], shares, color=color, label=label)
         axis.set_title(name, fontsize=10)
         axis.set_ylim(0)
         axis.set_ylabel("% received in time")

@@ -54,7 +54,7 @@ def run_in(folder: str, notebook: nbformat.NotebookNode) -> nbformat.NotebookNod
 
 
 def shrink(notebook: nbformat.NotebookNode) -> None:
-    """Give its charts a palette of 64 colours, which a chart does not exceed to the eye."""
+    """Give its charts a palette of 64 colors, which a chart does not exceed to the eye."""
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if "image/png" in output.get("data", {}):

@@ -24,7 +24,7 @@ _TIMEOUT = 120.0
 
 
 class TokenStoreSuite:
-    """Tests for pytest of the behaviour of every token store.
+    """Tests for pytest of the behavior of every token store.
 
     Derive a class from it whose name begins with `Test`, with a fixture `open_store` that returns a
     function without arguments: it opens your store at the same location each time, as each of your

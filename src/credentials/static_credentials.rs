@@ -277,7 +277,7 @@ fn read_key(
 
 /// The file beside a missing one that was probably meant, for the end of an error. Never a public key, which is often beside
 /// the private one.
-fn neighbour(path: &Path) -> String {
+fn neighbor(path: &Path) -> String {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -316,7 +316,7 @@ fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
     let or = match shown.starts_with('(') {
         true => secret.to_owned(),
         false if path.exists() => String::new(),
-        false => neighbour(path),
+        false => neighbor(path),
     };
     let refuse = |error: std::io::Error| {
         let expected = format!("expected the path of a private key file{or}");

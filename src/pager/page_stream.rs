@@ -125,7 +125,7 @@ fn stream_error(text: String) -> ArrowError {
 fn shown(py: Python<'_>, error: &PyErr) -> String {
     let value = error.value(py);
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-        // The consumer raises an error of its own for this one, so Ctrl-C is signalled again, for the next
+        // The consumer raises an error of its own for this one, so Ctrl-C is signaled again, for the next
         // Python code that runs. It only fails if that is not possible.
         let _ = import(py, "_thread").and_then(|module| module.invoke_method("interrupt_main", ()));
         return "interrupted by Ctrl-C".to_owned();

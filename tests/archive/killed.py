@@ -1,7 +1,7 @@
 """Children that update or follow an archive until they are killed.
 
 `update TARGET URL ACCOUNT`: updates fills and a plate. `follow TARGET URL ACCOUNT FILE`: follows
-the fills and writes the id of each to a file, so that a fill that comes again is recognised.
+the fills and writes the id of each to a file, so that a fill that comes again is recognized.
 """
 
 import os

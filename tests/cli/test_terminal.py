@@ -1,4 +1,4 @@
-"""The command line in a real terminal: tables as wide as it is, colours, and progress."""
+"""The command line in a real terminal: tables as wide as it is, colors, and progress."""
 
 import json
 import random
@@ -9,7 +9,7 @@ import pytest
 from boardlot._support import tables
 from boardlot._support.cell_format import truncated, width_of
 from boardlot.cli.commands import request
-from boardlot.cli.output.terminal import coloured_json
+from boardlot.cli.output.terminal import colored_json
 
 from ..support.command_line import ACCOUNT
 
@@ -20,7 +20,7 @@ SANDBOX = {"fills": 300}
 
 
 def plain(screen):
-    """The lines of the table, without colours; the range of time that was read goes to stderr."""
+    """The lines of the table, without colors; the range of time that was read goes to stderr."""
     lines = ESCAPE.sub("", screen.text).splitlines()
     return [line for line in lines if not line.startswith("time range: ")]
 
@@ -88,7 +88,7 @@ def test_a_wide_terminal_shows_every_column_and_a_narrow_one_the_most_telling(se
     assert chosen[0].split() == ["price", "deal_id"]
 
 
-def test_colours_are_all_that_a_terminal_adds(service):
+def test_colors_are_all_that_a_terminal_adds(service):
     arguments = [*DIVIDENDS, "--format", "json"]
     screen = service.terminal(*arguments, columns=100)
     piped = service.rows(*arguments).decode()
@@ -97,16 +97,16 @@ def test_colours_are_all_that_a_terminal_adds(service):
     assert "\x1b" not in piped + service.terminal(*DIVIDENDS, NO_COLOR="1").text
 
 
-def test_what_went_wrong_is_coloured_in_a_terminal_only(service):
+def test_what_went_wrong_is_colored_in_a_terminal_only(service):
     shown = service.terminal("dividends", "HK.99999").lines[0]
     assert shown.startswith("\x1b[31m\x1b[1mboardlot:\x1b[0m dividends: 'HK.99999'")
     assert b"\x1b" not in service.run("dividends", "HK.99999").stderr
 
 
-def test_coloured_json_is_the_same_text():
+def test_colored_json_is_the_same_text():
     value = {"a": 'quote " and \\', "n": [-1.5e-7, 10**30, True, None], "x: 1": {"名": "false"}}
     text = json.dumps(value, ensure_ascii=False)
-    assert ESCAPE.sub("", coloured_json(text)) == text != coloured_json(text)
+    assert ESCAPE.sub("", colored_json(text)) == text != colored_json(text)
 
 
 def test_what_is_piped_is_neither_cut_nor_left_out(live):

@@ -130,7 +130,7 @@ def test_an_open_range_ends_at_the_same_moment_for_all_keys(mode, given):
     [
         ({}, "has 1 required argument besides the keys; pass trd_market= by name"),
         ({"acc_id": 1, "trd_market": "HK"}, "has an argument for the keys"),
-        ({"trd_market": "HK", "colour": 1}, "unknown argument 'colour'"),
+        ({"trd_market": "HK", "color": 1}, "unknown argument 'color'"),
         ({"trd_market": "HK", "page_size": 9}, "page_size is 9"),
         ({"trd_market": "HK", "start": 2026}, "start is 2026"),
     ],

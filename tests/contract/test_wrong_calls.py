@@ -320,7 +320,7 @@ def test_a_call_that_is_awaited_is_a_coroutine(sandbox):
 
 
 @pytest.mark.parametrize("name", ["positions", "orders", "balance", "accounts", "get_accounts"])
-def test_what_the_service_does_not_document_has_no_neighbour(name, client):
+def test_what_the_service_does_not_document_has_no_neighbor(name, client):
     with pytest.raises(AttributeError, match="the service documents no list of accounts") as caught:
         getattr(client, name)
     assert "did you mean" not in str(caught.value)

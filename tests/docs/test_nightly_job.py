@@ -239,7 +239,7 @@ def test_what_a_person_learns_in_a_week(sandbox, machine):
         "disk": "trap '' XFSZ; ulimit -f 8; ",
         "clock": f"export LD_PRELOAD={another_clock()} FAKETIME=-365d; ",
     }
-    learnt = []
+    learned = []
     for day, hours in WEEK:
         for what, _ in hours:
             sandbox.faults = bl.Faults(error_rate=1.0) if what in ("outage", "last") else None
@@ -251,11 +251,11 @@ def test_what_a_person_learns_in_a_week(sandbox, machine):
                 line = -1 if what == "last" else 1
                 _, mail = machine.night(prefixes.get(what, ""), line)
             classes = [json.loads(line).get("error") for line in mail.splitlines()]
-            learnt.append((day, what, next(filter(None, classes), NOTHING)))
+            learned.append((day, what, next(filter(None, classes), NOTHING)))
             if what == "login":
                 machine.log_in()
     expected = [(day, what, said) for day, hours in WEEK for what, said in hours]
-    assert learnt == expected
+    assert learned == expected
     # After all of them, every fill is there once.
     with sandbox.client() as client:
         fills = client.fills_history(ACCOUNT, "HK").all()

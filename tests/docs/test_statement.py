@@ -105,7 +105,7 @@ def test_gains_are_those_of_the_sales_of_the_year(state):
 
 
 def test_a_split_leaves_the_cost_as_it_was(state):
-    """100 at 10 become 300 for 1,000 in all: sold at 4, they realise 1,200 - 1,000, without a
+    """100 at 10 become 300 for 1,000 in all: sold at 4, they realize 1,200 - 1,000, without a
     third left over. Of 100 at 30 that become 50, 20 are sold at 70: 1,400 - 20 x 60."""
     fills = newest_first(
         fill("BUY", "100", "10", "2025-01-02"),
@@ -119,9 +119,9 @@ def test_a_split_leaves_the_cost_as_it_was(state):
     assert reasons == []
 
 
-def test_a_short_sale_is_realised_when_it_is_closed(state):
-    """100 sold at 20: 60 bought at 15 realise 300; of 60 at 18, 40 realise 80, and 20 are held.
-    A second sale of 10 at 19 realises 10 of them."""
+def test_a_short_sale_is_realized_when_it_is_closed(state):
+    """100 sold at 20: 60 bought at 15 realize 300; of 60 at 18, 40 realize 80, and 20 are held.
+    A second sale of 10 at 19 realizes 10 of them."""
     fills = newest_first(
         fill("SELL", "100", "20", "2025-01-02"),
         fill("BUY", "60", "15", "2025-02-03"),
@@ -189,7 +189,7 @@ def test_dividends_are_of_the_payment_date_and_of_what_was_held_before_the_ex_da
         paid("2024/12/02", "2025/01/02", 9),
     ]
     amounts, reasons = state(fills, dividends, REPORTING={"HK.00700": "CNY"})
-    # 0 is realised: what was sold at 10 was bought at 10.
+    # 0 is realized: what was sold at 10 was bought at 10.
     assert amounts[A, "CNY"] == row(dividends="68.45")
     assert amounts[A, "HKD"] == row(0, 1000)
     assert reasons == []
@@ -225,7 +225,7 @@ def test_a_short_position_owes_the_dividend(state):
 
 
 def test_transfers_and_fees_are_as_stated(state):
-    """100 came in at 8, and 50 went to the other account, at the same cost: 50 sold at 10 realise
+    """100 came in at 8, and 50 went to the other account, at the same cost: 50 sold at 10 realize
     100 in each. Of the fees, those of the year: 1.10 + 2.05."""
     sold = [fill("SELL", "50", "10", "2025-06-02")]
     transfers = [
@@ -250,7 +250,7 @@ def test_transfers_and_fees_are_as_stated(state):
         state(TRANSFERS=[(A, "HK.00700", "2025-03-03", "-1", None)])
 
 
-def test_an_account_that_only_bought_realises_nothing(state):
+def test_an_account_that_only_bought_realizes_nothing(state):
     amounts, reasons = state([fill("BUY", "100", "0.075", "2025-06-02")])
     assert amounts == {(A, "HKD"): row("7.50")}
     assert reasons == []

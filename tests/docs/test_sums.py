@@ -214,7 +214,7 @@ def test_notebooks_sum_up_completed_fills(sandbox):
     profit, is_whole = values("8-profit-and-loss", "cash =")
     assert is_whole
     # 40 of the 300 at 2.50 are sold at 3.00.
-    assert profit["realised"].to_dict() == {"HK.00005": 0, "HK.00700": 20}
+    assert profit["realized"].to_dict() == {"HK.00005": 0, "HK.00700": 20}
     exposure, is_whole = values("9-exposure", "bought =")
     assert is_whole
     assert exposure["bought"].to_dict() == {"HK.00005": 10, "HK.00700": 260}
@@ -228,7 +228,7 @@ def made(number, side, code, qty, price, days_before, **more):
 
 @pytest.mark.parametrize("until", [("8-profit-and-loss", "cash ="), ("9-exposure", "bought =")])
 def test_what_was_bought_before_the_range_is_noticed(sandbox, until):
-    """100 at 10 in the range's past: of a sale at 25, 15 a share are realised, not 5."""
+    """100 at 10 in the range's past: of a sale at 25, 15 a share are realized, not 5."""
     fills = [
         made(3, "SELL", "HK.00700", "100", "25", 20),
         made(2, "BUY", "HK.00700", "100", "20", 90),
@@ -313,7 +313,7 @@ def test_holdings_from_before_the_range_may_have_no_fill_in_it(sandbox):
     for text in texts:
         exec(compile(text, "8-profit-and-loss", "exec"), names)
     assert eval(texts[-1].splitlines()[-1], names) is True
-    assert names["realised"].to_dict() == {"HK.00700": 80}
+    assert names["realized"].to_dict() == {"HK.00700": 80}
     assert {code: list(lots) for code, lots in names["open_lots"].items()} == {
         "HK.00700": [(60, 10)],
         "HK.00005": [(400, 50)],

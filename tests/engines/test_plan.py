@@ -115,7 +115,7 @@ def test_an_open_range_ends_once_for_all_partitions(sandbox, client):
         ({"acc_id": "1", "trd_market": "HK", "code": "x" * 33}, "code is"),
         ({"acc_id": ["1", "2"], "trd_market": ["HK"]}, "acc_id and trd_market are lists"),
         ({"acc_id": ["1", 2.5], "trd_market": "HK"}, "acc_id is 2.5"),
-        ({"acc_id": "1", "trd_market": "HK", "colour": "red"}, "unknown argument 'colour'"),
+        ({"acc_id": "1", "trd_market": "HK", "color": "red"}, "unknown argument 'color'"),
     ],
 )
 def test_an_invalid_argument_is_rejected_before_anything_is_sent(sandbox, client, arguments, words):

@@ -221,8 +221,8 @@ def test_without_the_option_queries_of_one_frame_do_not_share_filters(engine, se
     ("options", "words"),
     [
         ({"partitions": "0"}, "partitions is '0'; expected a positive integer"),
-        ({"columns": "colour"}, "colour is not a column; expected some of trd_side"),
-        ({"colour": "red"}, "unknown argument 'colour'"),
+        ({"columns": "color"}, "color is not a column; expected some of trd_side"),
+        ({"color": "red"}, "unknown argument 'color'"),
         ({"push_filters": "yes"}, "push_filters is 'yes'"),
         ({"acc_id": "[1"}, "acc_id is not a valid JSON list"),
     ],

@@ -1,5 +1,5 @@
 """Promise 17: when a token is refreshed, and how it ends when it cannot be. A rejected token is
-recognised by what the service says, whatever its status is."""
+recognized by what the service says, whatever its status is."""
 
 import json
 

@@ -63,8 +63,8 @@ def import_boardlot():
 
 def files():
     held = [str(file) for file in distribution("boardlot").files or []]
-    licences = [f"licenses/{name}" for name in ("LICENSE-MIT", "LICENSE-APACHE")]
-    for wanted in (*licences, "licenses/THIRD-PARTY-NOTICES", "py.typed"):
+    licenses = [f"licenses/{name}" for name in ("LICENSE-MIT", "LICENSE-APACHE")]
+    for wanted in (*licenses, "licenses/THIRD-PARTY-NOTICES", "py.typed"):
         expect(any(wanted in file for file in held), f"{wanted} is not installed")
 
 

@@ -166,7 +166,7 @@ def test_every_crate_that_is_linked_has_its_notice(linked, text):
     assert set(PACKAGE.findall(text)) == crates
 
 
-def test_every_crate_that_is_linked_has_a_licence_that_deny_toml_allows(linked):
+def test_every_crate_that_is_linked_has_a_license_that_deny_toml_allows(linked):
     rules = (ROOT / ".cargo" / "deny.toml").read_text()
     (listed,) = re.findall(r"^allow = \[\n(.+?)^\]$", rules, re.MULTILINE | re.DOTALL)
     allowed = re.findall(r'"(.+)"', listed)
@@ -268,7 +268,7 @@ def test_security_md_names_the_libdbus_that_is_compiled(bill):
     assert f"libdbus {version}" in " ".join((ROOT / "SECURITY.md").read_text().split())
 
 
-def test_every_component_has_a_licence_and_every_dependency_is_a_component(bill):
+def test_every_component_has_a_license_and_every_dependency_is_a_component(bill):
     refs = {each["bom-ref"] for each in [*bill["components"], bill["metadata"]["component"]]}
     assert len(refs) == len(bill["components"]) + 1
     assert all(each["licenses"][0]["expression"] for each in bill["components"])

@@ -186,7 +186,7 @@ def test_the_wheel_is_for_every_cpython_from_the_oldest_promised(held):
     assert f"Tag: cp{OLDEST.replace('.', '')}-abi3-" in held("WHEEL").decode()
 
 
-def test_the_wheel_holds_its_licences(held):
+def test_the_wheel_holds_its_licenses(held):
     assert b"MIT License" in held("licenses/LICENSE-MIT")
     assert b"Apache License" in held("licenses/LICENSE-APACHE")
 

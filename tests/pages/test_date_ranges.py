@@ -94,7 +94,7 @@ def test_a_checkpoint_anywhere_neither_loses_nor_repeats_a_row(limit):
     ids=["without unique", "another rule"],
 )
 def test_a_checkpoint_of_another_paging_is_one_of_another_call(other):
-    # Rows that the next page repeats are recognised by `unique`: with another, some come twice.
+    # Rows that the next page repeats are recognized by `unique`: with another, some come twice.
     with StandInService(Bars(7, "row", False, True)) as server, client_of(server) as client:
         pager = bars(client, start=FIRST, end=LAST)
         for _ in range(9):

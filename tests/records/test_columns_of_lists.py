@@ -27,7 +27,7 @@ def orders():
     return result_of_body(body, lambda client: client.sim_orders("1"))
 
 
-class Colour(Enum):
+class Color(Enum):
     RED = "red"
 
 
@@ -48,7 +48,7 @@ ADDED = {
         [NOON, None],
     ),
     "dates": ([date(2026, 1, 2), None], pa.date32(), [date(2026, 1, 2), None]),
-    "an enum": ([Colour.RED, bl.SimSide.BUY], pa.string(), ["red", "1"]),
+    "an enum": ([Color.RED, bl.SimSide.BUY], pa.string(), ["red", "1"]),
     "an enum of ints": ([bl.SimSide.BUY, 2], pa.int64(), [1, 2]),
     "dicts": ([{"a": 1}, {"a": NOON}], pa.string(), ['{"a":1}', f'{{"a":"{NOON.isoformat()}"}}']),
     "lists": ([[1, 2.5], []], pa.string(), ["[1,2.5]", "[]"]),

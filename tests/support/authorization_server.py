@@ -1,6 +1,6 @@
 """Responses of the service's OAuth endpoints (section 4.1), and of three that a token opens.
 
-It issues and recognises codes and tokens, and checks nothing else: the sandbox does that, and
+It issues and recognizes codes and tokens, and checks nothing else: the sandbox does that, and
 security/test_exchange.py looks at what is sent.
 """
 

@@ -29,7 +29,7 @@ def client_of(server, auth=None, **options):
 def run(mode, server, use, **options):
     """Runs `use(client)`, a coroutine function, with a client of the given mode.
 
-    It takes the client as an `AnyClient`, whose methods are the same for both: each behaviour is
+    It takes the client as an `AnyClient`, whose methods are the same for both: each behavior is
     written once and tested with both. `server` is one, or the script of one.
     """
     if callable(server) or isinstance(server, list):

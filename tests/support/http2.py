@@ -18,7 +18,7 @@ from .service import RecordedRequest
 
 @dataclass
 class Http2:
-    """The HTTP/2 behaviour of a service, and counts of the requests that it received and processed.
+    """The HTTP/2 behavior of a service, and counts of the requests that it received and processed.
 
     After `streams_each` requests of a connection it sends GOAWAY with the last of them, ignores
     what comes later on it, and closes it once all have their response. `refused(number)` says of a

@@ -25,7 +25,7 @@
 //! - `scope` of an authorization request is what the page ticks at first, by default all but single
 //!   accounts; that of a refresh may only narrow what was granted. Otherwise: `invalid_scope`.
 //! - A client that did not register for `refresh_token` gets none. Refresh tokens do not expire.
-//! - The page is a mock: it asks for no password, has no defence against forgery or framing, and says that
+//! - The page is a mock: it asks for no password, has no defense against forgery or framing, and says that
 //!   it is a sandbox. An unknown client or redirect URI gets a page with HTTP 400. Any other error of the
 //!   request is returned to the client, as `invalid_request`, `invalid_scope` or
 //!   `unsupported_response_type`, a denial by the user as `access_denied`. HTTP 401

@@ -21,7 +21,7 @@ from boardlot._support.cell_format import escaped
 from boardlot.cli.click_classes import CommandGroup, write_examples
 from boardlot.cli.commands import endpoints
 from boardlot.cli.options import global_options
-from boardlot.cli.output.terminal import coloured, note, write
+from boardlot.cli.output.terminal import colored, note, write
 from boardlot.cli.settings import Settings
 from boardlot.cli.statuses import (
     FAILED,
@@ -250,5 +250,5 @@ def _write(message: str, hint: str, settings: Settings, error: BaseException) ->
     write(settings, "error", message, text, **members)
 
 
-def _name(colour: str) -> str:
-    return click.style("boardlot:", fg=colour, bold=True) if coloured() else "boardlot:"
+def _name(color: str) -> str:
+    return click.style("boardlot:", fg=color, bold=True) if colored() else "boardlot:"

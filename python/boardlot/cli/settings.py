@@ -414,7 +414,7 @@ def last_client_id(store: Any, base_url: str) -> str | None:
     Raises:
         StoreError: The store cannot be read, for example because of a wrong passphrase.
     """
-    # `OAuth` normalises the address as in the keys of a store.
+    # `OAuth` normalizes the address as in the keys of a store.
     address = bl.OAuth("any", store=bl.MemoryStore(), base_url=base_url).base_url
     entry = store.load(address)
     if entry is None:

@@ -62,7 +62,7 @@ def from_range(
     """Historical fills as a dask DataFrame, latest first: each partition is a window of time.
 
     The windows are equally long, and each fill is in exactly one. The service's documentation does
-    not say whether a range includes its ends, so neighbouring windows both request their common
+    not say whether a range includes its ends, so neighboring windows both request their common
     boundary, and a fill belongs to the window that contains its `updated_time`. A fill that is
     updated while the frame is being fetched moves to the window of its new time. Only the
     columns that the computation needs are made.

@@ -2,7 +2,7 @@
 
 Each takes `Records`, any sequence of the service's dicts, or a frame of them (pandas, polars or
 pyarrow), draws into `ax` or a new figure, and returns the Axes. Labels name units and time zone.
-The colours are distinguishable with every kind of colour vision.
+The colors are distinguishable with every kind of color vision.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from boardlot.plots.style import day, number, rows, text
 
 PAID = "Implementation"
 PLAN = "Plan"
-# The colours repeat with the next marker.
+# The colors repeat with the next marker.
 MARKERS = "o^sDvP"
 
 
@@ -167,7 +167,7 @@ def _lines(ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]) -> None:
         if not years:
             continue
         marker = MARKERS[index // len(style.PALETTE) % len(MARKERS)]
-        look: Any = {"color": _colour(ax, index), "marker": marker, "markersize": 4}
+        look: Any = {"color": _color(ax, index), "marker": marker, "markersize": 4}
         span = range(min(years), max(years) + 1)
         ax.plot(span, [years.get(year, nan) for year in span], linewidth=1.4, **look)
 
@@ -178,10 +178,10 @@ def _ends(ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]) -> list[st
         own = [payment for payment in paid if payment.symbol == symbol]
         if own:
             year, last = list(_by_year(own).items())[-1]
-            ends.append(style.End(style.label(symbol), year, last, _colour(ax, index)))
+            ends.append(style.End(style.label(symbol), year, last, _color(ax, index)))
     return ends
 
 
-def _colour(ax: Axes, index: int) -> str:
-    colours = style.palette(ax)
-    return colours[index % len(colours)]
+def _color(ax: Axes, index: int) -> str:
+    colors = style.palette(ax)
+    return colors[index % len(colors)]

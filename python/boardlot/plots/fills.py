@@ -68,13 +68,13 @@ def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     size = 26 if len(points) < 300 else 12
     parts = [[point for point in points if point.market == market] for market in markets]
     for panel, part in zip(panels, parts, strict=True):
-        for own, colour, dash in _lines(panel, part):
-            look = {"color": colour, "linestyle": dash, "linewidth": 1.0, "alpha": 0.8}
+        for own, color, dash in _lines(panel, part):
+            look = {"color": color, "linestyle": dash, "linewidth": 1.0, "alpha": 0.8}
             _draw(panel.plot, own, zorder=1, label="_", **look)
         for side, count in sorted(Counter(point.side for point in points).items()):
-            colour, marker = SIDES.get(side, OTHER_SIDES)
+            color, marker = SIDES.get(side, OTHER_SIDES)
             label = f"{style.label(side)} ({count:,})"
-            look = {"s": size, "c": colour, "marker": marker, "alpha": 0.75, "linewidths": 0}
+            look = {"s": size, "c": color, "marker": marker, "alpha": 0.75, "linewidths": 0}
             own = [point for point in part if point.side == side]
             _draw(panel.scatter, own, label=label, zorder=2, **look)
     style.spread_values(panels, [[point.price for point in part] for part in parts])
@@ -93,8 +93,8 @@ def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     style.make_room_for_legend(ax)
     for panel, part in zip(panels, parts, strict=True):
         ends = [
-            style.End(style.label(own[-1].code), own[-1].time, own[-1].price, colour)
-            for own, colour, _ in _lines(panel, part)
+            style.End(style.label(own[-1].code), own[-1].time, own[-1].price, color)
+            for own, color, _ in _lines(panel, part)
         ]
         if ends:
             style.label_ends(panel, ends)
@@ -202,10 +202,10 @@ def by_code(points: list[FillPoint]) -> list[tuple[str, list[FillPoint]]]:
 
 
 def _lines(ax: Axes, points: list[FillPoint]) -> Iterator[tuple[list[FillPoint], str, str]]:
-    """The fills of each code, with the colour and the dashes of its line."""
+    """The fills of each code, with the color and the dashes of its line."""
     codes = by_code(points)
     # Those of the sides' markers would mislead.
-    colours = [colour for colour in style.palette(ax) if colour not in (style.BLUE, style.ORANGE)]
+    colors = [color for color in style.palette(ax) if color not in (style.BLUE, style.ORANGE)]
     for index, (_, own) in enumerate(codes):
-        dashes = style.DASHES[index // len(colours) % len(style.DASHES)]
-        yield own, colours[index % len(colours)] if len(codes) > 1 else style.GREY, dashes
+        dashes = style.DASHES[index // len(colors) % len(style.DASHES)]
+        yield own, colors[index % len(colors)] if len(codes) > 1 else style.GREY, dashes

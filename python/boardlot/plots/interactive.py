@@ -42,7 +42,7 @@ THEME: dict[str, Any] = {
     "title": {"color": TEXT},
     "view": {"stroke": RULE},
 }  # fmt: skip
-COLOURS = [colour if colour != "#000000" else TEXT for colour in style.PALETTE]
+COLORS = [color if color != "#000000" else TEXT for color in style.PALETTE]
 SHAPES = {
     SUBSCRIBED: "square",
     "Retail ballot": "cross",
@@ -75,14 +75,14 @@ def fills(records_or_frame: Any) -> altair.FacetChart:
     found = fill_points(records_or_frame)
     points = [point for point in found if point.done]
     apart = style.far_apart_within((point.market, point.price) for point in points)
-    labelled = _labelled(points, apart)
+    labeled = _labeled(points, apart)
     values = [
         {
             **point._asdict(),
             "market": point.market,
             "time": point.time.isoformat(),
             "shown_time": f"{point.time:%Y-%m-%d %H:%M:%S}",
-            "label": point.code if point in labelled else None,
+            "label": point.code if point in labeled else None,
         }
         for point in points
     ]
@@ -98,9 +98,9 @@ def fills(records_or_frame: Any) -> altair.FacetChart:
     line = base.mark_line(color="#999999", strokeWidth=0.7).encode(detail="code:N")
     sides = sorted({point.side for point in points})
     names = [_inert(side) for side in sides]
-    colours = [SIDES.get(side, (style.GREY, ""))[0] for side in sides]
+    colors = [SIDES.get(side, (style.GREY, ""))[0] for side in sides]
     marks = base.mark_point(filled=True, opacity=0.75).encode(
-        color=altair.Color("side:N", title="Side", scale=altair.Scale(domain=names, range=colours)),
+        color=altair.Color("side:N", title="Side", scale=altair.Scale(domain=names, range=colors)),
         shape=altair.Shape("side:N", title="Side", scale=altair.Scale(domain=names)),
         tooltip=["code:N", "side:N", "price:Q", time],
     )
@@ -119,7 +119,7 @@ def _with_room_for_labels(times: Sequence[float]) -> float:
     return (last + (last - min(times) or 1.0) * LABEL_WIDTH / WIDTH) * 1000
 
 
-def _labelled(points: Sequence[FillPoint], log: bool) -> set[FillPoint]:
+def _labeled(points: Sequence[FillPoint], log: bool) -> set[FillPoint]:
     """The last fill of each code, but for those whose labels would cover one of more turnover."""
     # On a logarithmic axis, others have no place.
     drawn = [point for point in points if point.price > 0 or not log]
@@ -222,7 +222,7 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
         for year in range(own[0], own[-1] + 1)
     ]  # fmt: skip
     symbols = list(dict.fromkeys(payment.symbol for payment in paid))
-    scale = altair.Scale(domain=[_inert(symbol) for symbol in symbols], range=COLOURS)
+    scale = altair.Scale(domain=[_inert(symbol) for symbol in symbols], range=COLORS)
     amount = altair.Tooltip("amount:Q", format=",.6~g")
     legend = altair.Legend(title="Symbol") if any(symbols) else None
     chart = (
@@ -264,12 +264,12 @@ def ipos(records_or_frame: Any) -> altair.FacetChart:
     values = [value for line in lines for value in _events(line)]
     names = [SUBSCRIBED, *(name for _, _, name in MARKERS.values())]
     shown = [name for name in names if any(value["event"] == name for value in values)]
-    colours = dict(zip(names, (SUBSCRIPTION, *(look[0] for look in MARKERS.values())), strict=True))
-    colour = altair.Scale(domain=shown, range=[colours[name] for name in shown])
+    colors = dict(zip(names, (SUBSCRIPTION, *(look[0] for look in MARKERS.values())), strict=True))
+    color = altair.Scale(domain=shown, range=[colors[name] for name in shown])
     shape = altair.Scale(domain=shown, range=[SHAPES[name] for name in shown])
     base = altair.Chart().encode(
         y=altair.Y("ipo:N", title=None, sort=None, axis=altair.Axis(labelLimit=260)),
-        color=altair.Color("event:N", title="Event", scale=colour),
+        color=altair.Color("event:N", title="Event", scale=color),
         tooltip=["ipo:N", "event:N", altair.Tooltip("days:N", title="date")],
     )
     bars = base.mark_bar(height=10).encode(x=_days("from"), x2="to:T")

@@ -12,7 +12,7 @@ from boardlot._support.third_party import Axes
 from boardlot.plots import style
 from boardlot.plots.style import day, rows, text, units
 
-# Colour, marker and name in the legend; in print, the markers distinguish them.
+# Color, marker and name in the legend; in print, the markers distinguish them.
 MARKERS = {
     "draw": (style.PALETTE[3], "P", "Retail ballot"),
     "ballot": (style.ORANGE, "D", "Ballot announced"),
@@ -159,10 +159,10 @@ def _draw(ax: Axes, position: int, line: _Line) -> None:
         first, last = _midnight(line.subscription[0]), _midnight(line.subscription[1]) + DAY
         ax.barh(position, last - first, left=first, height=0.5, color=SUBSCRIPTION)  # type: ignore[arg-type]
     for event, place in line.marks.items():
-        colour, marker, _ = MARKERS[event]
+        color, marker, _ = MARKERS[event]
         at: Any = place
         size = 70 if marker == "*" else 28
-        ax.scatter(at, position, s=size, c=colour, marker=marker, zorder=3, linewidths=0)
+        ax.scatter(at, position, s=size, c=color, marker=marker, zorder=3, linewidths=0)
 
 
 def _midnight(value: date) -> datetime:
@@ -177,11 +177,11 @@ def _legend(ax: Axes, lines: Sequence[_Line]) -> None:
     handles: list[Any] = []
     if any(line.subscription for line in lines):
         handles.append(Patch(color=SUBSCRIPTION, label="Subscription"))
-    for event, (colour, marker, label) in MARKERS.items():
+    for event, (color, marker, label) in MARKERS.items():
         if event in events:
             size = 9 if marker == "*" else 5.5
             look: dict[str, Any] = {"marker": marker, "markersize": size, "linestyle": "none"}
-            handles.append(Line2D([], [], color=colour, label=label, **look))
+            handles.append(Line2D([], [], color=color, label=label, **look))
     # Between title and axes, where there are no lines.
     where: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
     style.legend(ax, handles=handles, ncols=len(handles), fontsize=9, **where)

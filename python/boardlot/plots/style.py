@@ -1,4 +1,4 @@
-"""Helpers shared by all charts: columns of records or frames as Python values, colours, figures,
+"""Helpers shared by all charts: columns of records or frames as Python values, colors, figures,
 axes, and labels that do not overlap."""
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ def axes(ax: Axes | None, name: str, size: tuple[float, float] = (10, 5.5)) -> A
 
 
 def palette(ax: Axes) -> tuple[str, ...]:
-    """The colours of lines, with white for black if the Axes are dark."""
+    """The colors of lines, with white for black if the Axes are dark."""
     from matplotlib.colors import to_rgb
 
     red, green, blue = to_rgb(ax.get_facecolor())
     dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < DARK
-    return tuple("#ffffff" if dark and colour == "#000000" else colour for colour in PALETTE)
+    return tuple("#ffffff" if dark and color == "#000000" else color for color in PALETTE)
 
 
 def finish(
@@ -212,12 +212,12 @@ def spread_values(panels: Sequence[Axes], values: Sequence[Sequence[float]]) -> 
 
 
 class End(NamedTuple):
-    """The end of a line: its label, where it is in data coordinates, and its colour."""
+    """The end of a line: its label, where it is in data coordinates, and its color."""
 
     label: str
     x: Any
     y: float
-    colour: str
+    color: str
 
 
 def label_ends(ax: Axes, ends: Sequence[End]) -> None:
@@ -276,10 +276,10 @@ def _label_end(ax: Axes, end: End, y: float, place: Any) -> Any:
         textcoords=place,
         va="center",
         fontsize=LABEL_SIZE,
-        color=end.colour,
+        color=end.color,
         annotation_clip=False,
         arrowprops={
-            "arrowstyle": "-", "linestyle": ":", "linewidth": 0.8, "color": end.colour,
+            "arrowstyle": "-", "linestyle": ":", "linewidth": 0.8, "color": end.color,
             "alpha": 0.7, "shrinkA": 1, "shrinkB": 0, "relpos": (0.0, 0.5),
         },
         **PLAIN,

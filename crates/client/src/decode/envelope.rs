@@ -243,7 +243,7 @@ fn header_pairs(headers: &HeaderMap) -> Vec<(String, String)> {
 fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        // A number with more digits is longer than any wait that is honoured.
+        // A number with more digits is longer than any wait that is honored.
         return Some(Duration::from_secs(value.parse().unwrap_or(u64::from(u32::MAX))));
     }
     let date = httpdate::parse_http_date(value).ok()?;

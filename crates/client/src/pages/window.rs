@@ -17,7 +17,7 @@ const MINUTE: i64 = 60 * SECOND;
 const UNITS: [i64; 4] = [MICROS_PER_DAY, 60 * MINUTE, MINUTE, SECOND];
 /// The time that a window requests beyond its own.
 const OVERLAP: i64 = 2 * SECOND;
-/// The time beyond a border within which a window may receive records of its neighbour: the overlap, and a
+/// The time beyond a border within which a window may receive records of its neighbor: the overlap, and a
 /// minute of a service whose ranges are exact to one.
 pub const REACH: i64 = OVERLAP + MINUTE;
 
@@ -80,7 +80,7 @@ impl Window {
         (self.first <= micros || self.first <= start) && (micros <= self.last || self.last >= end)
     }
 
-    /// Returns true if a neighbour may receive records of this time, or it may receive the neighbour's.
+    /// Returns true if a neighbor may receive records of this time, or it may receive the neighbor's.
     pub fn is_near_border(&self, micros: i64) -> bool {
         let is_near = |border: i64| micros.abs_diff(border) <= REACH.unsigned_abs();
         is_near(self.first) || is_near(self.last)

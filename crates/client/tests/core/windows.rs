@@ -46,7 +46,7 @@ async fn a_record_outside_the_requested_range_belongs_to_the_window_at_that_end(
 }
 
 #[tokio::test]
-async fn a_record_that_only_the_neighbour_of_its_window_returns_is_an_error() {
+async fn a_record_that_only_the_neighbor_of_its_window_returns_is_an_error() {
     let respond = |query: &scripted::Query| {
         let is_later = query.get("end") == Some(&END.to_string());
         let row = format!("{{\"deal_id\":1,\"updated_time\":{}}}", BORDER - 1);

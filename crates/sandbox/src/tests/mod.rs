@@ -4,7 +4,7 @@ mod consent;
 mod credentials;
 mod flow;
 mod grants;
-mod misbehaviour;
+mod misbehavior;
 mod paging;
 mod quotes;
 mod records;

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rejected_token_is_recognised_with_any_status_unless_the_error_is_documented() {
+    fn a_rejected_token_is_recognized_with_any_status_unless_the_error_is_documented() {
         for status in [200, 400, 401, 403, 404, 498, 500] {
             for error_code in ["invalid_token", "token_expired", "ACCESS_TOKEN_EXPIRED"] {
                 assert_eq!(class((status, None, None, Some(error_code), "")), Authentication);

@@ -10,12 +10,12 @@ from boardlot._support.cell_format import clean
 from boardlot.cli.click_classes import DataCommand
 from boardlot.cli.numbers import Number
 from boardlot.cli.output.emit import check_out, emit
-from boardlot.cli.output.terminal import coloured, note
+from boardlot.cli.output.terminal import colored, note
 from boardlot.cli.settings import Settings
 from boardlot.cli.statuses import FAILED
 from boardlot.doctor import Finding, examine
 
-COLOURS = {"ok": "green", "failed": "red", "skipped": "yellow"}
+COLORS = {"ok": "green", "failed": "red", "skipped": "yellow"}
 
 
 @click.command(
@@ -71,8 +71,8 @@ def _printed(findings: Iterator[Finding]) -> Iterator[Finding]:
     """The findings, each printed as it comes."""
     for finding in findings:
         state = f"{finding.state:<8}"
-        if coloured():
-            state = click.style(state, fg=COLOURS[finding.state])
+        if colored():
+            state = click.style(state, fg=COLORS[finding.state])
         # Text from the service and its certificate must not control the terminal.
         click.echo(f"{state} {finding.step:<12} {clean(finding.detail)}")
         if finding.hint:

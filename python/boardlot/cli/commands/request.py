@@ -18,7 +18,7 @@ from boardlot._support.cell_format import escaped
 from boardlot.cli.click_classes import Argument, DataCommand
 from boardlot.cli.files import UserPath
 from boardlot.cli.output.emit import check_destination, check_out, emit, emit_bytes
-from boardlot.cli.output.terminal import coloured, coloured_json, note
+from boardlot.cli.output.terminal import colored, colored_json, note
 from boardlot.cli.settings import Settings
 from boardlot.cli.statuses import FAILED, RETRYABLE
 
@@ -71,7 +71,7 @@ def request(
     note(f"HTTP {response.status}")
     shown = settings.out is None and sys.stdout.isatty()
     content = response.content
-    emit_bytes(settings, _readable(content, colours=coloured()) if shown else content)
+    emit_bytes(settings, _readable(content, colors=colored()) if shown else content)
     if response.status < 400:
         return 0
     return RETRYABLE if response.status == 429 or response.status >= 500 else FAILED
@@ -100,12 +100,12 @@ def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number of JSON")
 
 
-def _readable(content: bytes, *, colours: bool = False) -> bytes:
+def _readable(content: bytes, *, colors: bool = False) -> bytes:
     """The body for a terminal: JSON is indented, control characters are escaped."""
     text = content.decode("utf-8", "backslashreplace")
     try:
         text = escaped(json.dumps(json.loads(text), indent=2, ensure_ascii=False), "\n")
-        text = coloured_json(text) if colours else text
+        text = colored_json(text) if colors else text
     except (ValueError, RecursionError):
         text = escaped(text.removesuffix("\n"), "\n\t")
     return f"{text}\n".encode(sys.stdout.encoding or "utf-8", "backslashreplace")

@@ -171,7 +171,7 @@ def _is_loopback(host: str) -> bool:
         raise click.UsageError(f"--host {host} is not a numeric IP address") from None
 
 
-# The folder of the key, by which the profile of a sandbox that was killed is recognised.
+# The folder of the key, by which the profile of a sandbox that was killed is recognized.
 KEY_FOLDER = "boardlot-sandbox-"
 
 

@@ -13,7 +13,7 @@ import click
 from boardlot._support import tables
 from boardlot._support.cell_format import counted, escaped
 from boardlot.cli.output.fields import Fields, Page
-from boardlot.cli.output.terminal import coloured, coloured_json, note
+from boardlot.cli.output.terminal import colored, colored_json, note
 
 
 class Writer:
@@ -79,7 +79,7 @@ class Table(Writer):
             self._put([self._styled(names, bold=True), *(self._styled(x, dim=True) for x in rest)])
 
     def _styled(self, text: str, **how: bool) -> str:
-        return click.style(text, **how) if self._terminal and coloured() else text
+        return click.style(text, **how) if self._terminal and colored() else text
 
     def _put(self, lines: list[str]) -> None:
         # A file is UTF-8. A terminal has its own encoding: names that it lacks are escaped.
@@ -89,14 +89,14 @@ class Table(Writer):
 
 
 class JsonLines(Writer):
-    """One JSON object per line, in colours on a terminal."""
+    """One JSON object per line, in colors on a terminal."""
 
     def _rows(self, page: Page) -> Iterator[bytes]:
         """Each row, with the selected fields or unchanged, its numbers as sent."""
         names = None if self._fields.selected is None else self._fields.names_for(page)
-        is_coloured = self._file.isatty() and coloured()
+        is_colored = self._file.isatty() and colored()
         rows = page.json(names)
-        texts = map(coloured_json, rows) if is_coloured else rows
+        texts = map(colored_json, rows) if is_colored else rows
         # In JSON, a lone surrogate can only be escaped.
         return (text.encode("utf-8", "backslashreplace") for text in texts)
 

@@ -1,4 +1,4 @@
-"""Text that may be sent to a terminal: colours, also for JSON, and the lines on stderr."""
+"""Text that may be sent to a terminal: colors, also for JSON, and the lines on stderr."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d[\d.eE+-]*|\btrue\b|\bfalse\b|\bnull\b)')
 
 
-def coloured_json(text: str) -> str:
-    """The text of a JSON document, with nothing but colours added."""
-    return TOKEN.sub(_coloured, text)
+def colored_json(text: str) -> str:
+    """The text of a JSON document, with nothing but colors added."""
+    return TOKEN.sub(_colored, text)
 
 
-def _coloured(found: re.Match[str]) -> str:
+def _colored(found: re.Match[str]) -> str:
     text, colon, other = found.groups()
     if other is not None:
         return click.style(other, fg="yellow")
@@ -36,8 +36,8 @@ def _coloured(found: re.Match[str]) -> str:
     )
 
 
-def coloured() -> bool:
-    """True if a terminal may be sent colours: https://no-color.org."""
+def colored() -> bool:
+    """True if a terminal may be sent colors: https://no-color.org."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
