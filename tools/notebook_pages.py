@@ -16,8 +16,20 @@ def write() -> None:
         text, resources = MarkdownExporter().from_filename(str(path), resources)
         for name, data in resources["outputs"].items():
             (FOLDER / name).write_bytes(data)
-        text = re.sub(r"\]\(([\w-]+)\.ipynb\)", r"](\1.md)", text)
+        text = described(re.sub(r"\]\(([\w-]+)\.ipynb\)", r"](\1.md)", text))
         (FOLDER / f"{path.stem}.md").write_text(text, "utf-8")
+
+
+def described(page: str) -> str:
+    """The page with the heading above each chart as its alternative text, for who cannot see it."""
+    heading, in_code = "", False
+    lines = []
+    for line in page.splitlines(keepends=True):
+        in_code ^= line.startswith("```")
+        if not in_code and (found := re.match(r"#+ (.+)", line)):
+            heading = found[1].strip()
+        lines.append(line.replace("![png](", f"![Chart: {heading}]("))
+    return "".join(lines)
 
 
 if __name__ == "__main__":

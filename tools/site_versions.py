@@ -1,8 +1,9 @@
 """Combines a site with those of earlier releases: `site_versions.py VERSION SITE EARLIER PAGES`.
 
 PAGES gets the newest site at its root, each release in a folder of its name, and `versions.json`,
-from which the site's header reads what to offer. EARLIER is a folder with the archive of each
-release's site, `site-VERSION.tar.gz`, as this program writes it; that of VERSION is added.
+from which the header of the pages in these folders reads what to offer. EARLIER is a folder with
+the archive of each release's site, `site-VERSION.tar.gz`, as this program writes it; that of
+VERSION is added.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ import sys
 import tarfile
 from pathlib import Path
 
+# Of a page's settings. The menu looks for `versions.json` one folder above the site: the root has
+# none there.
+WITHOUT_MENU, WITH_MENU = '"version":null', '"version":{"provider":"mike"}'
 ARCHIVE = re.compile(r"site-(\d+\.\d+\.\d+)\.tar\.gz")
 
 
@@ -35,6 +39,9 @@ def combine(version: str, site: Path, earlier: Path, pages: Path) -> list[str]:
         for target in (pages / one, *([pages] if one == versions[0] else [])):
             with tarfile.open(earlier / f"site-{one}.tar.gz") as archive:
                 archive.extractall(target, filter="data")
+        for page in (pages / one).rglob("*.html"):
+            text = page.read_text(encoding="utf-8")
+            page.write_text(text.replace(WITHOUT_MENU, WITH_MENU), encoding="utf-8")
     listed = [{"version": one, "title": one, "aliases": []} for one in versions]
     listed[0]["aliases"] = ["latest"]
     (pages / "versions.json").write_text(json.dumps(listed), encoding="utf-8")

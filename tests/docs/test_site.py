@@ -40,6 +40,20 @@ return [...document.querySelectorAll(".md-typeset td")].filter(
 """
 
 
+# Blocks of code that scroll, and tables of which a part is cut.
+SCROLLING = """
+const all = "pre > code, .md-typeset__scrollwrap, .md-typeset table";
+return [...document.querySelectorAll(all)].filter(
+  one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText.slice(0, 60));
+"""
+# The groups of the menu, and whether each shows its pages.
+GROUPS = """
+return [...document.querySelectorAll(".md-nav--primary > .md-nav__list > .md-nav__item")].map(
+  one => [one.querySelector("label, a").innerText.trim(),
+          one.querySelector("input").checked]);
+"""
+
+
 @pytest.fixture(scope="module")
 def site():
     zensical = shutil.which("zensical", path=Path(sys.executable).parent)
@@ -118,6 +132,59 @@ def test_pages_show_the_version_and_load_nothing_from_other_hosts(site):
 def test_a_method_leads_to_its_guide(site):
     text = (site / "api" / "clients" / "index.html").read_text("utf-8")
     assert re.search(r"See also:</strong> <a[^>]* href=\"?../../paging/", text)
+
+
+def test_every_picture_has_a_text_for_who_cannot_see_it(site):
+    pictures = 0
+    for page in pages():
+        text = (site / page / "index.html").read_text("utf-8")
+        for picture in re.findall(r"<img\b[^>]*>", text):
+            described = re.search(r'\balt=(?:"([^"]*)"|(\S+))', picture)
+            assert described, (page, picture)
+            words = described[1] or described[2]
+            assert len(words) > 5, (page, picture)
+            pictures += 1
+    assert pictures > 10
+
+
+def test_every_page_links_to_the_repository(site):
+    (repository,) = re.findall(
+        r'^Repository = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.M
+    )
+    for page in pages():
+        text = (site / page / "index.html").read_text("utf-8")
+        footer = text[text.index("<footer") : text.index("</footer>")]
+        assert repository in footer, page
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_on_the_first_pages_no_code_scrolls_and_no_table_is_cut(address, browser, width):
+    browser.emulate(width, 900, "light")
+    for page in ("", "install/"):
+        browser.get(address + page)
+        assert browser.execute_script(SCROLLING) == [], page
+
+
+def test_the_menu_has_few_groups_and_only_that_of_the_page_is_open(address, browser):
+    browser.emulate(1400, 900, "light")
+    browser.get(address)
+    groups = browser.execute_script(GROUPS)
+    assert len(groups) <= 7
+    assert [name for name, is_open in groups if is_open] == ["Start"]
+
+
+def test_a_page_asks_for_nothing_that_is_not_there(address, browser):
+    for page in ("", "notebooks/4-fills/", "api/clients/"):
+        browser.get(address + page)
+        browser.wait(lambda: browser.execute_script("return document.readyState") == "complete")
+    assert [one for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
+
+
+def test_charts_are_dark_in_the_dark(address, browser):
+    browser.emulate(1400, 900, "dark")
+    browser.get(f"{address}notebooks/4-fills/")
+    look = "return getComputedStyle(document.querySelector('img[src$=\".png\"]')).filter"
+    assert "invert" in browser.execute_script(look)
 
 
 @pytest.mark.slow  # Every page four times.
