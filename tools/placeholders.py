@@ -23,8 +23,8 @@ That needs a C compiler, CPython 3.10 or newer and Rust 1.89 or newer, by
 [rustup](docs/install.md#rust). In a checkout:
 
 ```sh
-python3 -m venv .venv
-. .venv/bin/activate  # on Windows: .venv\Scripts\activate
+python3 -m venv .venv  # on Windows: py -m venv .venv
+. .venv/bin/activate   # and .venv\Scripts\activate
 pip install ".[cli,pandas]"
 boardlot demo  # shows the main workflow
 ```
