@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from placeholders import ROOT, released
+from placeholders import ROOT, released, repository
 from release_files import version
 
 README = ROOT / "README.md"
@@ -37,14 +37,6 @@ def page(readme: str, version: str, repository: str) -> str:
         return f"{picture}{text}({repository}/{kind}/v{version}/{target})"
 
     return RELATIVE.sub(absolute, released("README.md", readme))
-
-
-def repository() -> str:
-    """The address of the repository that pyproject.toml has."""
-    # Not by tomllib, which CPython 3.10 lacks.
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    (found,) = re.findall(r'^Repository = "(.+)"$', text, re.MULTILINE)
-    return str(found)
 
 
 @contextmanager

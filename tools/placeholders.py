@@ -15,8 +15,18 @@ ROOT = Path(__file__).parents[1]
 PLACEHOLDER = re.compile(r"example\.com/boardlot|boardlot\.example\.com|0{64}")
 # The recipe's hash is known only once the archive is published: it is not part of the release.
 AFTERWARDS = "tools/conda/recipe.yaml"
+
+
+def repository() -> str:
+    """The address of the repository that pyproject.toml has."""
+    # Not by tomllib, which CPython 3.10 lacks.
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (found,) = re.findall(r'^Repository = "(.+)"$', text, re.MULTILINE)
+    return str(found)
+
+
 # By file: what is true only before the first release, and what to say from then on.
-BEFORE_A_RELEASE = {
+_BEFORE_A_RELEASE = {
     "README.md": {
         r"""No release is on a package index yet, so pip compiles boardlot, in about five minutes.
 That needs a C compiler, CPython 3.10 or newer and Rust 1.89 or newer, by
@@ -90,6 +100,14 @@ library itself: `pip install pandas`.
         """ There has been no release, and no
 workflow has run yet. The""": " The",
     },
+}
+# With the address of the repository as it is by now.
+BEFORE_A_RELEASE = {
+    name: {
+        before.replace("https://example.com/boardlot/source", repository()): after
+        for before, after in sentences.items()
+    }
+    for name, sentences in _BEFORE_A_RELEASE.items()
 }
 
 
