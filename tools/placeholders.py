@@ -94,8 +94,8 @@ pipx install "boardlot[cli]"
 ```
 
 """: "",
-        """ Until there is a release, install the
-library itself: `pip install pandas`.
+        """ Until there is a release,
+pip does not find `boardlot[pandas]`: install the library itself, `pip install pandas`.
 """: "\n",
         """ There has been no release, and no
 workflow has run yet. The""": " The",
