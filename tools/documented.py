@@ -112,8 +112,7 @@ class Documented(griffe.Extension):
         _take_from_base(pkg["archive.archive.Archive"], pkg["archive.reader.Reader"])
         for kind in ("OAuthApp", "AsyncOAuthApp"):
             _take_from_base(pkg[f"oauth_app.{kind}"], pkg["oauth_app.App"])
-        for kind in VALUES:
-            _take_constructor(pkg[kind], pkg[kind])
+        _take_constructors(pkg, VALUES)
         for kind in ("Pager", "AsyncPager"):
             _take_from_base(pkg[f"pager.{kind}"], pkg["pager._View"])
         self._complete(pkg)
@@ -200,6 +199,11 @@ def _stub(path: Path) -> griffe.Module:
         if isinstance(node, ast.ImportFrom) and node.level:
             node.level, node.module = 0, f"{path.parent.name}.{node.module}"
     return griffe.visit("boardlot._core", filepath=path, code=ast.unparse(tree))
+
+
+def _take_constructors(pkg: griffe.Module, kinds: tuple[str, ...]) -> None:
+    for kind in kinds:
+        _take_constructor(pkg[kind], pkg[kind])
 
 
 def _take_constructor(kind: griffe.Class, stub: griffe.Class) -> None:

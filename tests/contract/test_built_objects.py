@@ -232,7 +232,7 @@ class Forgotten(bl.Sandbox):
         pass
 
 
-def test_a_constructor_that_does_not_call_the_one_of_the_base_is_told():
+def test_a_constructor_that_does_not_call_that_of_the_base_says_so():
     forgotten = Forgotten()
     assert repr(forgotten) == "<Forgotten that is not initialized>"
     with pytest.raises(AttributeError, match=r"Forgotten.__init__ has to call super\(\).__init__"):
