@@ -165,7 +165,7 @@ class Prompt:
 
     def __init__(self, core: _core._LoginFlow) -> None:
         self.core = core
-        self.stdin = _terminal()
+        self.stdin: Any = _terminal()
         port = core.port
         address = "the address that the browser then cannot open (it begins with "
         address += f"http://127.0.0.1:{port}/callback?)"
