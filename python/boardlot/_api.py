@@ -55,6 +55,7 @@ class ClientOptions(typing.TypedDict, total=False):
     max_body_bytes: int
     proxy: str | None
     ca_file: str | os.PathLike[str] | None
+    client_cert: arguments.CertificateFiles | None
     headers: abc.Mapping[str, str] | None
     ws_quote_url: str | None
     ws_trade_url: str | None
@@ -145,6 +146,8 @@ class Client(ClientBase):
     - `proxy`: the URL of a proxy, or `"environment"` for the one in `HTTPS_PROXY`,
       `ALL_PROXY` and `NO_PROXY`, which are ignored otherwise
     - `ca_file`: a PEM bundle of certificates to trust in addition to the system's
+    - `client_cert`: the certificate by which the client identifies itself to the
+      server: a PEM file with certificate and key, or `(certificate, key)`
     - `headers`: headers to send with every request
     - `ws_quote_url`: the address of the quote WebSocket; validated, and available as an
       attribute
@@ -173,6 +176,7 @@ class Client(ClientBase):
         max_body_bytes: int = 33554432,
         proxy: str | None = None,
         ca_file: str | os.PathLike[str] | None = None,
+        client_cert: arguments.CertificateFiles | None = None,
         headers: abc.Mapping[str, str] | None = None,
         ws_quote_url: str | None = None,
         ws_trade_url: str | None = None,
@@ -192,6 +196,7 @@ class Client(ClientBase):
             max_body_bytes,
             proxy,
             ca_file,
+            client_cert,
             headers,
             ws_quote_url,
             ws_trade_url,
@@ -960,6 +965,8 @@ class AsyncClient(ClientBase):
     - `proxy`: the URL of a proxy, or `"environment"` for the one in `HTTPS_PROXY`,
       `ALL_PROXY` and `NO_PROXY`, which are ignored otherwise
     - `ca_file`: a PEM bundle of certificates to trust in addition to the system's
+    - `client_cert`: the certificate by which the client identifies itself to the
+      server: a PEM file with certificate and key, or `(certificate, key)`
     - `headers`: headers to send with every request
     - `ws_quote_url`: the address of the quote WebSocket; validated, and available as an
       attribute
@@ -988,6 +995,7 @@ class AsyncClient(ClientBase):
         max_body_bytes: int = 33554432,
         proxy: str | None = None,
         ca_file: str | os.PathLike[str] | None = None,
+        client_cert: arguments.CertificateFiles | None = None,
         headers: abc.Mapping[str, str] | None = None,
         ws_quote_url: str | None = None,
         ws_trade_url: str | None = None,
@@ -1007,6 +1015,7 @@ class AsyncClient(ClientBase):
             max_body_bytes,
             proxy,
             ca_file,
+            client_cert,
             headers,
             ws_quote_url,
             ws_trade_url,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ._built import Self
 from ._calls import explained
 from ._core import _CLIENT_OPTIONS, _ClientCore
 
@@ -40,6 +42,32 @@ class ClientBase:
         signed requests are corrected by them. It is 0.0 until the service rejects a timestamp.
         """
         return self._boardlot_core.clock_offset
+
+    def with_options(
+        self,
+        *,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Self:
+        """The same client with other options, for calls that may take longer, must not be tried
+        again or need a header.
+
+        It shares credentials, connections, limits, clock and hooks with this one, costs
+        microseconds, closes nothing and ends with this one. `timeout` is in seconds; `headers`
+        are added to those of this client; None leaves an option as it is. Raises `ConfigError`
+        if a value is invalid, or this client is closed.
+
+        >>> patient = client.with_options(timeout=120, max_retries=0)
+        >>> len(patient.dividends("HK.00700"))
+        21
+        """
+        made = object.__new__(type(self))
+        # What a subclass has stored, and the sandbox that made it.
+        vars(made).update(vars(self))
+        core = self._boardlot_core.with_options(timeout, max_retries, headers)
+        vars(made)["_boardlot_core"] = core
+        return made
 
     def __repr__(self) -> str:
         # A debugger may show an object before its constructor has ended.

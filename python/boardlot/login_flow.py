@@ -11,6 +11,7 @@ from . import _core
 from ._built import Built, refuse_copy
 from ._calls import explained
 from ._core import OAuth, Registration
+from ._support.clients import CertificateFiles
 from .token_store import TokenStore
 
 
@@ -86,6 +87,7 @@ def begin_login(
     max_connections: int = 64,
     proxy: str | None = None,
     ca_file: str | PathLike[str] | None = None,
+    client_cert: CertificateFiles | None = None,
 ) -> LoginFlow:
     """Begins a login and returns a `LoginFlow` at once. It prints nothing and opens no browser.
 
@@ -101,12 +103,12 @@ def begin_login(
     - `redirect_port`: the port of this machine that listens for the callback; 0 is any free one.
     - `timeout`: the seconds within which the login must be completed.
     - `confidential`: True if a new registration asks for a client secret.
-    - `connect_timeout`, `max_connections`, `proxy`, `ca_file`: as for `Client`.
+    - `connect_timeout`, `max_connections`, `proxy`, `ca_file`, `client_cert`: as for `Client`.
 
     Raises `OAuthError` if the service refuses the registration, `StoreError` if the store cannot be
     used, and `TransportError` if the service cannot be reached.
     """
-    connection = (connect_timeout, max_connections, proxy, ca_file)
+    connection = (connect_timeout, max_connections, proxy, ca_file, client_cert)
     flow = LoginFlow.__new__(LoginFlow)
     flow._boardlot_core = _core._LoginFlow(
         base_url,
@@ -137,6 +139,7 @@ def login(
     max_connections: int = 64,
     proxy: str | None = None,
     ca_file: str | PathLike[str] | None = None,
+    client_cert: CertificateFiles | None = None,
 ) -> OAuth:
     """Logs in with the browser and returns the credentials for a client.
 
@@ -148,7 +151,7 @@ def login(
     For the other arguments and the errors, see `begin_login`. Raises `OAuthError` also if the
     login is refused, or not completed within `timeout`.
     """
-    connection = (connect_timeout, max_connections, proxy, ca_file)
+    connection = (connect_timeout, max_connections, proxy, ca_file, client_cert)
     core = _core._LoginFlow(
         base_url, store, client_id, client_name, redirect_port, open_browser, timeout, confidential,
         connection,
@@ -229,6 +232,7 @@ def register_client(
     max_connections: int = 64,
     proxy: str | None = None,
     ca_file: str | PathLike[str] | None = None,
+    client_cert: CertificateFiles | None = None,
 ) -> Registration:
     """Registers a web application, once, and returns its `Registration`. Store the client id and
     the secret: the service does not show them again.
@@ -237,15 +241,15 @@ def register_client(
     application: https, or http to a loopback address such as `http://127.0.0.1:8000/callback`.
     The service matches them exactly. `client_name` is what the consent page shows.
     `confidential=True` registers a client with a secret (`client_secret_post`); a response
-    without a secret is not an error. `timeout`, `connect_timeout`, `max_connections`, `proxy`
-    and `ca_file` are as for `Client`. Raises `OAuthError` if the service rejects the
+    without a secret is not an error. `timeout`, `connect_timeout`, `max_connections`, `proxy`,
+    `ca_file` and `client_cert` are as for `Client`. Raises `OAuthError` if the service rejects the
     registration.
 
     >>> callback = "https://app.example.com/callback"
     >>> bl.register_client(sandbox.base_url, redirect_uris=[callback]).redirect_uris
     ['https://app.example.com/callback']
     """
-    connection = (connect_timeout, max_connections, proxy, ca_file)
+    connection = (connect_timeout, max_connections, proxy, ca_file, client_cert)
     return _core._register_client(
         base_url, redirect_uris, client_name, confidential, timeout, connection
     )

@@ -9,6 +9,7 @@ from . import _core
 from ._built import Built, arguments_for_pickle, loads_old_pickles
 from ._calls import explained
 from ._core import AuthorizationRequest, OAuth
+from ._support.clients import CertificateFiles
 from .token_store import TokenStore
 
 
@@ -50,8 +51,8 @@ class OAuthApp(App):
     was registered; `redirect_uri` is the address to which users return, exactly as it is
     registered. `store` (None: the keychain) holds the tokens of all users, in every process.
     `base_url` is the address of the service. `timeout`, `connect_timeout`, `max_connections`,
-    `proxy` and `ca_file` are as for `Client`. Opens no port and no browser; can be shared by
-    threads.
+    `proxy`, `ca_file` and `client_cert` are as for `Client`. Opens no port and no browser; can
+    be shared by threads.
 
     >>> callback = "https://app.example.com/callback"
     >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id
@@ -78,8 +79,9 @@ class OAuthApp(App):
         max_connections: int = 64,
         proxy: str | None = None,
         ca_file: str | PathLike[str] | None = None,
+        client_cert: CertificateFiles | None = None,
     ) -> None:
-        connection = (connect_timeout, max_connections, proxy, ca_file)
+        connection = (connect_timeout, max_connections, proxy, ca_file, client_cert)
         self._boardlot_core = _core._OAuthApp(
             "sync", base_url, client_id, redirect_uri, store, client_secret, timeout, connection
         )
@@ -149,8 +151,9 @@ class AsyncOAuthApp(App):
         max_connections: int = 64,
         proxy: str | None = None,
         ca_file: str | PathLike[str] | None = None,
+        client_cert: CertificateFiles | None = None,
     ) -> None:
-        connection = (connect_timeout, max_connections, proxy, ca_file)
+        connection = (connect_timeout, max_connections, proxy, ca_file, client_cert)
         self._boardlot_core = _core._OAuthApp(
             "async", base_url, client_id, redirect_uri, store, client_secret, timeout, connection
         )

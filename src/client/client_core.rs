@@ -6,7 +6,7 @@ use ::http::{HeaderMap, Method};
 use zeroize::Zeroizing;
 
 use super::{
-    client_options::{build_client, check_picklable},
+    client_options::{build_client, changed_options, check_picklable},
     endpoint::EndpointCore,
     endpoint_arguments::{
         ArgumentName, Arguments, BuiltInEndpoint, endpoint_arguments, warn_of_end_date,
@@ -51,6 +51,8 @@ pub struct ClientCore {
     /// store.
     referents: Vec<Py<PyAny>>,
     observer: Arc<PythonObserver>,
+    /// True if it ends with the core that it came from.
+    is_derived: bool,
     /// The objects to which the observer has weak references.
     instrumentation: Mutex<Vec<Py<StrongRef>>>,
 }
@@ -124,6 +126,7 @@ impl ClientCore {
             given: given.unbind(),
             referents,
             observer,
+            is_derived: false,
             instrumentation: Mutex::default(),
         })
     }
@@ -169,8 +172,32 @@ impl ClientCore {
             given: base.given.clone_ref(this.py()),
             referents: vec![this.clone().into_any().unbind()],
             observer: base.observer.clone(),
+            is_derived: false,
             instrumentation: Mutex::default(),
         }
+    }
+
+    /// A core with other options, which shares all else with this one. It keeps this one alive, and closes nothing.
+    fn with_options<'py>(
+        this: &Bound<'py, Self>,
+        timeout: Option<Bound<'py, PyAny>>,
+        max_retries: Option<Bound<'py, PyAny>>,
+        headers: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Self> {
+        let (py, base) = (this.py(), this.get());
+        let core = base.core(py)?;
+        let given = base.given.bind(py).copy()?;
+        let changes = [("timeout", timeout), ("max_retries", max_retries), ("headers", headers)];
+        let options = changed_options(core.transport.options(), &changes, &given)?;
+        Ok(ClientCore {
+            core: core.with_options(options),
+            mode: base.mode,
+            given: given.unbind(),
+            referents: vec![this.clone().into_any().unbind()],
+            observer: base.observer.clone(),
+            is_derived: true,
+            instrumentation: Mutex::default(),
+        })
     }
 
     /// The value of `Authorization` of its token, for other HTTP clients; refreshed if it is the `rejected` one.
@@ -188,7 +215,9 @@ impl ClientCore {
 
     /// Closes the idle connections and refuses later calls.
     fn close(&self) {
-        self.core.transport.close();
+        if !self.is_derived {
+            self.core.transport.close();
+        }
     }
 
     /// Calls these hooks besides the client's own, in place of those that were set so before.

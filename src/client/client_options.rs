@@ -6,8 +6,8 @@ use pyo3::types::PyBool;
 
 use super::{
     cassette::cassette,
-    connect_options::{attempt_seconds, authorities, connect_option},
-    options::{CLIENT_OPTIONS, ConnectKind, OptionKind},
+    connect_options::{attempt_seconds, authorities, client_identity, connect_option},
+    options::{CLIENT_OPTIONS, ClientOption, ConnectKind, OptionKind},
     rate_limit::{client_rate, profile_rate},
 };
 use crate::prelude::*;
@@ -64,25 +64,7 @@ pub fn build_client(
                 let url = caller_arguments::text(name, &value)?;
                 check_address(name, &url, ["wss", "ws"]).or_raise(py)?;
             }
-            OptionKind::Seconds(field) => {
-                *field(&mut transport) = attempt_seconds(name, &value)?;
-            }
-            OptionKind::Integer { min, max, set, .. } => {
-                set(&mut transport, caller_arguments::integer(name, &value, min, max)?);
-            }
-            OptionKind::Rate(field) => {
-                *field(&mut transport) = Some(client_rate(name, &value)?);
-            }
-            OptionKind::Connect(kind) => {
-                connect_option(name, kind, &value, &mut transport.connect)?;
-            }
-            OptionKind::Headers(field) => *field(&mut transport) = headers(name, Some(&value))?,
-            OptionKind::Flag(field) => {
-                *field(&mut transport) = value
-                    .cast::<PyBool>()
-                    .map_err(|_| wrong_type(name, &value, "True or False"))?
-                    .is_true();
-            }
+            _ => set_option(option, &value, &mut transport)?,
         }
         if !is_default(option.kind, &mut transport, &mut defaults) {
             given.set_item(name, value)?;
@@ -97,6 +79,10 @@ pub fn build_client(
         }
         if let (None, Some(file)) = (&connect.extra_certificates, &profile.ca_file) {
             connect.extra_certificates = Some(authorities(py, "ca_file", file)?);
+        }
+        if let (None, Some(file)) = (&connect.identity, &profile.client_cert) {
+            let file = file.into_pyobject(py)?;
+            connect.identity = Some(client_identity("client_cert", file.as_any())?);
         }
         if transport.rate_limit.is_none() {
             transport.rate_limit = profile_rate(profile).or_raise(py)?;
@@ -124,6 +110,62 @@ pub fn build_client(
     let core = py.detach(|| Core::new(&base_url, options)).or_raise(py)?;
     let referents = strong_refs.into_iter().map(Py::into_any).chain(object.flatten()).collect();
     Ok((core, observer, referents))
+}
+
+/// Sets the field of an option for sending requests.
+fn set_option(
+    option: &ClientOption,
+    value: &Bound<'_, PyAny>,
+    transport: &mut TransportOptions,
+) -> PyResult<()> {
+    let name = option.name;
+    match option.kind {
+        OptionKind::Seconds(field) => *field(transport) = attempt_seconds(name, value)?,
+        OptionKind::Integer { min, max, set, .. } => {
+            set(transport, caller_arguments::integer(name, value, min, max)?);
+        }
+        OptionKind::Rate(field) => *field(transport) = Some(client_rate(name, value)?),
+        OptionKind::Connect(kind) => {
+            connect_option(name, kind, value, &mut transport.connect)?;
+        }
+        OptionKind::Headers(field) => *field(transport) = headers(name, Some(value))?,
+        OptionKind::Flag(field) => {
+            *field(transport) = value
+                .cast::<PyBool>()
+                .map_err(|_| wrong_type(name, value, "True or False"))?
+                .is_true();
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The options of a client with some that are changed, of which headers are added; `given` gets them, too.
+pub fn changed_options(
+    current: &TransportOptions,
+    changes: &[(&str, Option<Bound<'_, PyAny>>)],
+    given: &Bound<'_, PyDict>,
+) -> PyResult<TransportOptions> {
+    let mut options = current.clone();
+    for option in CLIENT_OPTIONS {
+        let change = changes.iter().find(|(name, _)| *name == option.name);
+        let Some((name, Some(value))) = change else { continue };
+        let OptionKind::Headers(field) = option.kind else {
+            set_option(option, value, &mut options)?;
+            given.set_item(name, value)?;
+            continue;
+        };
+        let mut all = std::mem::take(field(&mut options));
+        set_option(option, value, &mut options)?;
+        all.extend(std::mem::take(field(&mut options)));
+        let named = PyDict::new(given.py());
+        for (name, value) in &all {
+            named.set_item(name.as_str(), String::from_utf8_lossy(value.as_bytes()))?;
+        }
+        given.set_item(name, named)?;
+        *field(&mut options) = all;
+    }
+    Ok(options)
 }
 
 /// Checks that an option has its default.

@@ -1,12 +1,18 @@
 //! The options for connecting: of clients, logins, registrations and applications.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use zeroize::Zeroizing;
 
 use super::options::{ConnectKind, connect_options};
 use crate::arguments::caller_arguments;
 use crate::prelude::*;
 use boardlot_client::{
-    http::{ConnectOptions, check_authorities},
+    http::{ClientIdentity, ConnectOptions, check_authorities},
     os::texts::shown_path,
 };
 
@@ -22,11 +28,44 @@ pub fn read_connect_options(given: &Bound<'_, PyTuple>) -> PyResult<ConnectOptio
 }
 
 /// The contents of a PEM bundle of certificates, checked here so that the errors name the file.
-pub fn authorities(py: Python<'_>, name: &str, path: &Path) -> PyResult<Vec<u8>> {
+pub fn authorities(py: Python<'_>, name: &str, path: &Path) -> PyResult<Arc<[u8]>> {
     let bundle = caller_arguments::file_contents(py, name, path)?;
     let checked = check_authorities(&bundle);
     checked.map_err(|error| error.of_file(name, &shown_path(path))).or_raise(py)?;
-    Ok(bundle)
+    Ok(bundle.into())
+}
+
+/// The certificate and key of one file, or of two. Errors name the file.
+pub fn client_identity(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Arc<ClientIdentity>> {
+    let py = value.py();
+    let read = |file: &Bound<'_, PyAny>| -> PyResult<(PathBuf, Zeroizing<Vec<u8>>)> {
+        let path = caller_arguments::path(name, file)?;
+        let contents = caller_arguments::file_contents(py, name, &path)?;
+        Ok((path, Zeroizing::new(contents)))
+    };
+    let Ok(files) = value.cast::<PyTuple>() else {
+        let (path, both) = read(value)?;
+        return identity_of(py, name, &path, &both, None);
+    };
+    let Ok((certificate, key)) = files.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
+        let expected = "the path of a PEM file, or (certificate, key)";
+        return Err(wrong_type(name, value, expected));
+    };
+    let (path, certificate) = read(&certificate)?;
+    let (_, key) = read(&key)?;
+    identity_of(py, name, &path, &certificate, Some(&key))
+}
+
+fn identity_of(
+    py: Python<'_>,
+    name: &str,
+    path: &Path,
+    certificate: &[u8],
+    key: Option<&[u8]>,
+) -> PyResult<Arc<ClientIdentity>> {
+    let identity = ClientIdentity::from_pem(certificate, key);
+    let identity = identity.map_err(|error| error.of_file(name, &shown_path(path))).or_raise(py)?;
+    Ok(Arc::new(identity))
 }
 
 /// The seconds that an attempt may take. Those of other libraries may be milliseconds: a number that is likely to be one is
@@ -70,6 +109,9 @@ pub fn connect_option(
         ConnectKind::CertificateFile(field) => {
             let path = caller_arguments::path(name, value)?;
             *field(options) = Some(authorities(value.py(), name, &path)?);
+        }
+        ConnectKind::ClientCertificate(field) => {
+            *field(options) = Some(client_identity(name, value)?);
         }
     }
     Ok(())

@@ -4,11 +4,11 @@
 
 #![allow(dead_code, reason = "the extension and the generator each read their own part")]
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use http::HeaderMap;
 
-use boardlot_client::http::{ClientRate, ConnectOptions, TransportOptions};
+use boardlot_client::http::{ClientIdentity, ClientRate, ConnectOptions, TransportOptions};
 
 /// One option of a client: a keyword argument of its constructor.
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +79,9 @@ pub enum ConnectKind {
     /// A string.
     Proxy(fn(&mut ConnectOptions) -> &mut Option<String>),
     /// The path of a file of certificates, of which the field gets the contents.
-    CertificateFile(fn(&mut ConnectOptions) -> &mut Option<Vec<u8>>),
+    CertificateFile(fn(&mut ConnectOptions) -> &mut Option<Arc<[u8]>>),
+    /// The path of a file of a certificate and its key, or the paths of both.
+    ClientCertificate(fn(&mut ConnectOptions) -> &mut Option<Arc<ClientIdentity>>),
 }
 
 /// The options for connecting, in the order of the signature: their names and kinds.
@@ -162,6 +164,12 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
         doc: "a PEM bundle of certificates to trust in addition to the system's",
     },
     ClientOption {
+        name: "client_cert",
+        kind: OptionKind::Connect(ConnectKind::ClientCertificate(|options| &mut options.identity)),
+        doc: "the certificate by which the client identifies itself to the server: a PEM file with \
+              certificate and key, or `(certificate, key)`",
+    },
+    ClientOption {
         name: "headers",
         kind: OptionKind::Headers(|options| &mut options.headers),
         doc: "headers to send with every request",
@@ -212,14 +220,17 @@ mod tests {
                 ConnectKind::Seconds(field) => *field(&mut options) = Duration::from_secs(77),
                 ConnectKind::Integer { field, .. } => *field(&mut options) = 77,
                 ConnectKind::Proxy(field) => *field(&mut options) = Some("77".to_owned()),
-                ConnectKind::CertificateFile(field) => *field(&mut options) = Some(vec![77]),
+                ConnectKind::CertificateFile(field) => *field(&mut options) = Some([77].into()),
+                ConnectKind::ClientCertificate(field) => *field(&mut options) = None,
             }
         }
         // A new field does not compile here until it is an option.
-        let ConnectOptions { timeout, max_connections, proxy, extra_certificates } = options;
+        let ConnectOptions { timeout, max_connections, proxy, extra_certificates, identity } =
+            options;
+        assert_eq!(identity, None);
         assert_eq!(timeout, Duration::from_secs(77));
         assert_eq!(max_connections, 77);
         assert_eq!(proxy.as_deref(), Some("77"));
-        assert_eq!(extra_certificates, Some(vec![77]));
+        assert_eq!(extra_certificates, Some([77].into()));
     }
 }

@@ -139,6 +139,7 @@ pub fn entry(py: Python<'_>, profile: Profile) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("endpoints", profile.endpoints)?;
     dict.set_item("proxy", profile.proxy)?;
     dict.set_item("ca_file", profile.ca_file)?;
+    dict.set_item("client_cert", profile.client_cert)?;
     dict.set_item("rate_limit", profile.rate_limit)?;
     dict.set_item("rate_limit_shared", profile.rate_limit_shared)?;
     dict.set_item("read_only", profile.read_only)?;
@@ -198,6 +199,7 @@ fn from_entry(name: &str, entry: &Bound<'_, PyDict>) -> PyResult<Profile> {
         endpoints: member(entry, "endpoints")?,
         proxy: member(entry, "proxy")?,
         ca_file: member(entry, "ca_file")?,
+        client_cert: member(entry, "client_cert")?,
         rate_limit: member(entry, "rate_limit")?,
         rate_limit_shared: member(entry, "rate_limit_shared")?.unwrap_or(false),
         read_only: member(entry, "read_only")?.unwrap_or(false),

@@ -51,7 +51,7 @@ def test_the_constructor_shows_its_defaults():
         "read_only": False,
     }
     names = "base_url auth profile timeout connect_timeout max_retries rate_limit max_connections"
-    names += " max_body_bytes proxy ca_file headers ws_quote_url ws_trade_url"
+    names += " max_body_bytes proxy ca_file client_cert headers ws_quote_url ws_trade_url"
     # Options are added at the end.
     assert [one.name for one in parameters[: len(names.split())]] == names.split()
 

@@ -100,8 +100,9 @@ def test_every_option_is_an_argument_with_the_same_default(name):
         parameters = inspect.signature(getattr(bl, entry)).parameters
         shown[entry] = {option: parameters[option].default for option in _core._CONNECT_OPTIONS}
     assert shown["Client"] == shown[name]
-    # Each of them has a test below: `ConnectOptions` has no others, as a test of the core shows.
-    tested = ["connect_timeout", "max_connections", "proxy", "ca_file"]
+    # Each of them has a test below, and `client_cert` a file of tests in tests/security:
+    # `ConnectOptions` has no others, as a test of the core shows.
+    tested = ["connect_timeout", "max_connections", "proxy", "ca_file", "client_cert"]
     assert tested == _core._CONNECT_OPTIONS
 
 

@@ -38,6 +38,9 @@ fn annotation_and_default(kind: OptionKind) -> (&'static str, String) {
         OptionKind::Rate(_) => "float | RateLimit | None",
         OptionKind::Flag(_) => "bool",
         OptionKind::Connect(ConnectKind::CertificateFile(_)) => "str | os.PathLike[str] | None",
+        OptionKind::Connect(ConnectKind::ClientCertificate(_)) => {
+            "arguments.CertificateFiles | None"
+        }
         OptionKind::Headers(_) => "abc.Mapping[str, str] | None",
         OptionKind::Profile
         | OptionKind::WebSocketUrl

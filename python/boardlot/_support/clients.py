@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta, timezone
+from os import PathLike
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -187,6 +188,8 @@ def wrong_context_manager(client: Any) -> TypeError:
 
 
 Query = Mapping[str, str | int | float] | Sequence[tuple[str, str | int | float]]
+# A PEM file with a certificate and its key, or both files.
+CertificateFiles = str | PathLike[str] | tuple[str | PathLike[str], str | PathLike[str]]
 Day = str | date
 Time = str | int | date | datetime
 

@@ -15,7 +15,8 @@ _LIMIT = "limit n count size nrows max_rows max_results"
 ELSEWHERE = {
     "auth": "api_key credentials key token key_id private_key api_secret bearer",
     "base_url": "url host endpoint",
-    "ca_file": "ca_bundle cert cafile",
+    "ca_file": "ca_bundle cafile",
+    "client_cert": "cert certificate client_certificate",
     "proxy": "proxies",
     "timeout": "timeout_seconds request_timeout read_timeout",
     "max_retries": "retries retry",

@@ -95,6 +95,12 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
         ),
         option("--ca-file", metavar="FILE", type=file, help="Also trust these certificates (PEM)."),
         option(
+            "--client-cert",
+            metavar="FILE",
+            type=file,
+            help="Identify yourself to the server with this certificate and key (PEM).",
+        ),
+        option(
             "--read-only",
             is_flag=True,
             help="Refuse requests that could change something.",

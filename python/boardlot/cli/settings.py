@@ -139,6 +139,7 @@ class Settings:
     rate_limit: float | None = None
     shared: bool = False
     ca_file: Path | None = None
+    client_cert: Path | None = None
     read_only: bool = False
     format: str | None = None
     out: Path | None = None
@@ -240,13 +241,15 @@ class Settings:
     def kept(self) -> dict[str, Any]:
         """The options that a profile keeps, as members of its entry."""
         ca_file = self.ca_file and self.ca_file.absolute()
-        connection = {"proxy": self.proxy, "ca_file": ca_file}
+        client_cert = self.client_cert and self.client_cert.absolute()
+        connection = {"proxy": self.proxy, "ca_file": ca_file, "client_cert": client_cert}
         return self.credentials | {name: x for name, x in connection.items() if x is not None}
 
     @property
     def inputs(self) -> list[Path]:
         """The files that the command reads: data must not overwrite them."""
         files = [self.key_file, self.store_file, self.passphrase_file, self.ca_file]
+        files.append(self.client_cert)
         entry = self.profile_entry
         files += [entry.get(name) for name in ("private_key", "store", "passphrase_file")]
         return [_core._config_file(), *filter(None, files)]
@@ -255,9 +258,10 @@ class Settings:
     def connection(self) -> dict[str, Any]:
         """The options of the connection, as arguments of `boardlot.Client`: the proxy and the
         certificates are otherwise the profile's."""
-        entry, headers = self.profile_entry, dict(map(_header, self.header))
-        ca_file = self.ca_file or entry.get("ca_file")
-        return {"headers": headers, "proxy": self.proxy or entry.get("proxy"), "ca_file": ca_file}
+        given = {"proxy": self.proxy, "ca_file": self.ca_file, "client_cert": self.client_cert}
+        entry = self.profile_entry
+        connection = {name: value or entry.get(name) for name, value in given.items()}
+        return {"headers": dict(map(_header, self.header)), **connection}
 
     @property
     def request_rate(self) -> Any:

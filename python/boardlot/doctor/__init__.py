@@ -20,6 +20,7 @@ from typing import Any
 from boardlot import ApiKey, BearerToken, OAuth, RateLimit, _core
 from boardlot._calls import explained
 from boardlot._support import hints
+from boardlot._support.clients import CertificateFiles
 from boardlot._support.hidden import Hidden
 from boardlot.doctor import identity
 from boardlot.doctor.findings import Finding, run_step
@@ -39,6 +40,7 @@ def examine(
     profile: str | None = None,
     proxy: str | None = None,
     ca_file: str | PathLike[str] | None = None,
+    client_cert: CertificateFiles | None = None,
     headers: Mapping[str, str] | None = None,
     timeout: float = 10.0,
     rate_limit: float | RateLimit | None = None,
@@ -60,6 +62,8 @@ def examine(
             the profile.
         ca_file: A PEM bundle that is trusted in addition to the system's; the default is that of
             the profile.
+        client_cert: The certificate by which the client identifies itself, as for
+            `boardlot.Client`; the default is that of the profile.
         headers: Sent with every request.
         rate_limit: The limit that is reported, as for `boardlot.Client`; the default is that of the
             profile. Nothing is reported without one.
@@ -85,7 +89,8 @@ def examine(
         skipped credentials
     """
     # The address of a proxy and headers may have a password.
-    given = Hidden({"proxy": proxy, "ca_file": ca_file, "headers": headers})
+    certificates = {"ca_file": ca_file, "client_cert": client_cert}
+    given = Hidden({"proxy": proxy, **certificates, "headers": headers})
     del proxy, headers
     named = {} if profile is None else _core._profile(profile)
     address = base_url or named.get("base_url")
@@ -93,7 +98,7 @@ def examine(
         raise ConfigError(
             "base_url is missing; expected a base URL or a profile", hint=hints.MISSING_BASE_URL
         )
-    kept = {name: named.get(name) for name in ("proxy", "ca_file")}
+    kept = {name: named.get(name) for name in ("proxy", "ca_file", "client_cert")}
     options = {name: value or kept.get(name) for name, value in given.reveal().items()}
     network = Network(address, options, timeout)
     make = identity.credentials_factory(auth, named)

@@ -44,6 +44,13 @@ impl Client {
         Ok(Client { transport: Arc::new(AuthorizedTransport::new(base, credentials, transport)?) })
     }
 
+    /// A client with the `timeout`, `max_retries` and `headers` of other options. Both share credentials, connections,
+    /// limits and clock, and are closed together.
+    #[must_use]
+    pub fn with_options(&self, other: TransportOptions) -> Self {
+        Client { transport: Arc::new(self.transport.with_options(other)) }
+    }
+
     /// The service's time in milliseconds.
     pub async fn server_time(&self) -> Result<i64> {
         self.send(&RequestPlan::new::<&str>(&SERVER_TIME, &[])?, parse_server_time).await

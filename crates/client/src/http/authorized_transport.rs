@@ -73,6 +73,14 @@ impl AuthorizedTransport {
         Ok(AuthorizedTransport { transport: Arc::new(Transport::new(base, options)?), credentials })
     }
 
+    /// The same credentials and way with the `timeout`, `max_retries` and `headers` of other options.
+    pub fn with_options(&self, other: TransportOptions) -> Self {
+        AuthorizedTransport {
+            transport: Arc::new(self.transport.with_options(other)),
+            credentials: self.credentials.clone(),
+        }
+    }
+
     /// Sends a request until `parse` accepts the response, the error is final, or the time is up.
     pub async fn call<T>(
         &self,

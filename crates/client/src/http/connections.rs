@@ -47,7 +47,10 @@ impl Connections {
             return Ok(connections);
         }
         let tls = match base.is_encrypted() {
-            true => Some(tls_config(options.extra_certificates.as_deref())?),
+            true => Some(tls_config(
+                options.extra_certificates.as_deref(),
+                options.identity.as_deref(),
+            )?),
             false => None,
         };
         let connections = Arc::new(Connections {

@@ -6,7 +6,9 @@ use ::http::HeaderMap;
 
 use futures_util::future::BoxFuture;
 
-use super::{HttpResponse, cassette::Cassette, observer::Observer};
+use super::{
+    HttpResponse, cassette::Cassette, client_identity::ClientIdentity, observer::Observer,
+};
 use crate::{
     error::Result,
     shared_limit::{Allowance, SharedLimit},
@@ -49,7 +51,9 @@ pub struct ConnectOptions {
     /// The URL of a proxy, or `ENVIRONMENT`.
     pub proxy: Option<String>,
     /// PEM certificates that are trusted besides the system's.
-    pub extra_certificates: Option<Vec<u8>>,
+    pub extra_certificates: Option<Arc<[u8]>>,
+    /// The certificate by which the client identifies itself.
+    pub identity: Option<Arc<ClientIdentity>>,
 }
 
 /// One exchange of a simulation.
@@ -87,6 +91,7 @@ impl Default for ConnectOptions {
             max_connections: 64,
             proxy: None,
             extra_certificates: None,
+            identity: None,
         }
     }
 }

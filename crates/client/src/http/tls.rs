@@ -10,6 +10,7 @@ use rustls::{
 };
 use rustls_platform_verifier::Verifier;
 
+use super::client_identity::ClientIdentity;
 use crate::{
     auth::pem,
     error::{Error, Result},
@@ -19,8 +20,12 @@ use crate::{
 /// since Linux has a file for each authority, which takes milliseconds. Clones share the sessions
 /// to resume.
 ///
-/// Trusts the system's authorities, and those in a PEM bundle.
-pub fn tls_config(ca_bundle: Option<&[u8]>) -> Result<ClientConfig> {
+/// Trusts the system's authorities, and those in a PEM bundle. A server that asks for a certificate gets that of
+/// `identity`.
+pub fn tls_config(
+    ca_bundle: Option<&[u8]>,
+    identity: Option<&ClientIdentity>,
+) -> Result<ClientConfig> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let verifier = match ca_bundle {
         // Without extra ones, Windows checks with its own engine alone.
@@ -28,13 +33,18 @@ pub fn tls_config(ca_bundle: Option<&[u8]>) -> Result<ClientConfig> {
         Some(pem) => Verifier::new_with_extra_roots(own_authorities(pem)?, provider.clone()),
     };
     let verifier = verifier.map_err(unusable)?;
-    let mut config = ClientConfig::builder_with_provider(provider)
+    let builder = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS13, &TLS12])
         .map_err(unusable)?
         // rustls calls every verifier so that is not built in: this one is the system's.
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier))
-        .with_no_client_auth();
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    let mut config = match identity {
+        None => builder.with_no_client_auth(),
+        Some(own) => {
+            builder.with_client_auth_cert(own.chain.clone(), own.key()).map_err(unusable)?
+        }
+    };
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
 }

@@ -48,9 +48,9 @@ pub struct Transport {
     /// The variable of the environment that names a proxy which is not used.
     unused_proxy: Option<&'static str>,
     /// The service's clock.
-    pub clock: Clock,
-    state: PerProcess<ProcessState>,
-    closed: AtomicBool,
+    pub clock: Arc<Clock>,
+    state: Arc<PerProcess<ProcessState>>,
+    closed: Arc<AtomicBool>,
 }
 
 /// State that cannot be shared with a forked child: connections, and locks that may be held.
@@ -75,13 +75,32 @@ impl Transport {
             unused_proxy: proxy::resolve(&mut options.connect, &base)?,
             base,
             options,
-            clock: Clock::default(),
-            state: PerProcess::new(),
-            closed: AtomicBool::default(),
+            clock: Arc::default(),
+            state: Arc::new(PerProcess::new()),
+            closed: Arc::default(),
         };
         // A proxy or certificate that cannot be used must fail here, not at the first call.
         transport.state()?;
         Ok(transport)
+    }
+
+    /// The same way with the `timeout`, `max_retries` and `headers` of other options. Both share connections, clock,
+    /// limits and retries, and are closed together.
+    pub(super) fn with_options(&self, other: TransportOptions) -> Self {
+        let TransportOptions { timeout, max_retries, headers, .. } = other;
+        Transport {
+            base: self.base.clone(),
+            options: TransportOptions { timeout, max_retries, headers, ..self.options.clone() },
+            unused_proxy: self.unused_proxy,
+            clock: self.clock.clone(),
+            state: self.state.clone(),
+            closed: self.closed.clone(),
+        }
+    }
+
+    /// The options for sending requests.
+    pub fn options(&self) -> &TransportOptions {
+        &self.options
     }
 
     /// Sends nothing more. Unless other clients share them, idle connections are closed now, the others when

@@ -71,9 +71,16 @@ pub(super) fn insert(
         .serialize(ValueSerializer::new())
         .map_err(|error| format!("the profile '{name}' cannot be written: {error}"))?;
     let members = value.as_inline_table_mut().ok_or("a profile is a table")?;
-    for member in
-        ["base_url", "proxy", "ca_file", "auth", "rate_limit", "rate_limit_shared", "read_only"]
-    {
+    for member in [
+        "base_url",
+        "proxy",
+        "ca_file",
+        "client_cert",
+        "auth",
+        "rate_limit",
+        "rate_limit_shared",
+        "read_only",
+    ] {
         match members.remove(member) {
             Some(value) => drop(entry.insert(member, Item::Value(value))),
             None => drop(entry.remove(member)),
@@ -121,6 +128,7 @@ mod tests {
             endpoints: None,
             proxy: None,
             ca_file: None,
+            client_cert: None,
             rate_limit: None,
             rate_limit_shared: false,
             read_only: false,

@@ -28,6 +28,9 @@ pub struct Profile {
     pub proxy: Option<String>,
     /// The certificates that are trusted besides the system's; relative to the configuration folder.
     pub ca_file: Option<PathBuf>,
+    /// The file of the certificate and key by which the client identifies itself; relative to the configuration
+    /// folder.
+    pub client_cert: Option<PathBuf>,
     /// Requests per second.
     pub rate_limit: Option<f64>,
     /// True if all processes of this user that use the same credentials share that.
@@ -89,7 +92,9 @@ impl Profile {
             serde_json::from_value(value).map_err(|error| at(&error.to_string()))?;
         name.clone_into(&mut profile.name);
         profile.check().map_err(at)?;
-        let of_auth = match &mut profile.auth {
+        let Profile { auth, ca_file, client_cert, endpoints, .. } = &mut profile;
+        let others = [ca_file.as_mut(), client_cert.as_mut(), endpoints.as_mut()];
+        let of_auth = match auth {
             ProfileAuth::ApiKey { private_key, passphrase_file, .. } => {
                 [Some(private_key), passphrase_file.as_mut()]
             }
@@ -98,7 +103,6 @@ impl Profile {
             }
             ProfileAuth::None => [None, None],
         };
-        let others = [profile.ca_file.as_mut(), profile.endpoints.as_mut()];
         for file in of_auth.into_iter().chain(others).flatten() {
             if file.as_os_str().as_encoded_bytes().contains(&0) {
                 return Err(at("a path has the character U+0000, which no path can have"));

@@ -89,6 +89,7 @@ def login(settings: Settings, no_browser: bool, port: int, timeout: float) -> No
         timeout=timeout,
         proxy=settings.proxy or entry.get("proxy"),
         ca_file=settings.ca_file or entry.get("ca_file"),
+        client_cert=settings.client_cert or entry.get("client_cert"),
     )
     note(f"logged in as client {escaped(oauth.client_id)}")
     note(f"scopes: {escaped(' '.join(sorted(oauth.scopes)))}")

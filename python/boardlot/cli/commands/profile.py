@@ -18,7 +18,9 @@ from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import Settings, check_config
 from boardlot.errors import ConfigError
 
-KEPT = ["--proxy", "--ca-file"]
+KEPT = ["--proxy", "--ca-file", "--client-cert"]
+# What a row shows of them.
+CONNECTION = ("proxy", "ca_file", "client_cert")
 CREDENTIALS = ["--base-url", "--key-id", "--key-file", "--client-id", *STORE_OPTIONS]
 LIMIT = ["--rate-limit", "--shared", "--read-only"]
 
@@ -198,7 +200,7 @@ def _row(name: str, default: str | None) -> dict[str, Any]:
         "id": entry.get("key_id") or entry.get("client_id"),
         "secret": secret,
         "passphrase": passphrase,
-        **{name: str(entry[name]) for name in ("proxy", "ca_file") if entry[name]},
+        **{name: str(entry[name]) for name in CONNECTION if entry[name]},
         "rate_limit": entry["rate_limit"],
         "rate_limit_shared": entry["rate_limit_shared"] if entry["rate_limit"] else None,
         **({"read_only": True} if entry["read_only"] else {}),

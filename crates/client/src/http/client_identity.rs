@@ -1,0 +1,104 @@
+//! The certificate by which a client identifies itself to a server (TLS client authentication).
+
+use std::hash::{Hash, Hasher};
+
+use rustls::{
+    crypto::aws_lc_rs,
+    pki_types::{
+        CertificateDer, PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer,
+    },
+    sign::CertifiedKey,
+};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    auth::pem,
+    error::{Error, Result},
+};
+
+/// A certificate with the chain to its authority, and its private key.
+pub struct ClientIdentity {
+    pub(super) chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    /// Clients with the same files share their connections.
+    digest: [u8; 32],
+}
+
+boardlot_service::shown_as!(ClientIdentity, |_this| "ClientIdentity(...)");
+
+impl PartialEq for ClientIdentity {
+    fn eq(&self, other: &Self) -> bool {
+        self.digest == other.digest
+    }
+}
+
+impl Eq for ClientIdentity {}
+
+impl Hash for ClientIdentity {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.digest.hash(state);
+    }
+}
+
+impl ClientIdentity {
+    /// Reads PEM files: the certificate and its chain from the first one, the key from the one that has a key.
+    pub fn from_pem(certificate_file: &[u8], key_file: Option<&[u8]>) -> Result<Self> {
+        let mut chain = Vec::new();
+        let mut keys = Vec::new();
+        let mut digest = Sha256::new();
+        for text in std::iter::once(certificate_file).chain(key_file) {
+            for pem::Block { label, content } in pem::blocks("client_cert", text)? {
+                let label = label.as_str();
+                if label == "CERTIFICATE" {
+                    let content =
+                        content.ok_or_else(|| refused("has a certificate that is not Base64"))?;
+                    digest.update(&*content);
+                    chain.push(CertificateDer::from(content.to_vec()));
+                } else if label.ends_with("PRIVATE KEY") {
+                    let encrypted = "has an encrypted key; decrypt it into a file that only you can read: \
+                                     `openssl pkey -in FILE -out NEW`";
+                    // What encrypts a key of a traditional format is in headers, which Base64 lacks.
+                    let content = content.filter(|_| label != "ENCRYPTED PRIVATE KEY");
+                    let content = content.ok_or_else(|| refused(encrypted))?;
+                    digest.update(&*content);
+                    keys.push(match label {
+                        "PRIVATE KEY" => PrivatePkcs8KeyDer::from(content.to_vec()).into(),
+                        "RSA PRIVATE KEY" => PrivatePkcs1KeyDer::from(content.to_vec()).into(),
+                        "EC PRIVATE KEY" => PrivateSec1KeyDer::from(content.to_vec()).into(),
+                        _ => {
+                            return Err(refused(
+                                "has a key in a format that TLS cannot use; convert it \
+                                                 with `openssl pkey -in FILE -out NEW`",
+                            ));
+                        }
+                    });
+                }
+            }
+        }
+        if chain.is_empty() {
+            return Err(refused("has no certificate; expected PEM, with a CERTIFICATE block"));
+        }
+        let key: PrivateKeyDer<'static> = match (keys.pop(), keys.is_empty()) {
+            (Some(key), true) => key,
+            (None, _) => {
+                return Err(refused(
+                    "has no private key; add it to the file, or pass both: client_cert=(certificate, key)",
+                ));
+            }
+            (Some(_), false) => return Err(refused("has more than one private key")),
+        };
+        let provider = aws_lc_rs::default_provider();
+        CertifiedKey::from_der(chain.clone(), key.clone_key(), &provider)
+            .map_err(|error| refused(&format!("cannot be used: {error}")))?;
+        Ok(ClientIdentity { chain, key, digest: digest.finalize().into() })
+    }
+
+    /// A copy of the key, for the one who signs with it.
+    pub(super) fn key(&self) -> PrivateKeyDer<'static> {
+        self.key.clone_key()
+    }
+}
+
+fn refused(what: &str) -> Error {
+    Error::config(format!("client_cert {what}"))
+}
