@@ -69,6 +69,51 @@ def test_the_next_update_of_an_older_archive_finds_nothing_changed(older, client
     assert {report.lists[name, key].unchanged for name, key in LISTS.items()} == {3}
 
 
+def test_an_older_archive_is_read_as_it_is_until_an_update(older, book, client):
+    """Its lists at each time: before it is migrated, after, and when later orders are stored."""
+    times = {name: [at for (at,) in older._database.read(SNAPSHOTS, (name,))] for name in LISTS}
+    formats = "select version from archive_format"
+
+    def seen():
+        return {
+            (name, at): list(older.seen(name, key, at=at))
+            for name, key in LISTS.items()
+            for at in times[name]
+        }
+
+    before = seen()
+    assert older._database.read(formats) == [(1,)]
+    lists = {name: [key] for name, key in LISTS.items()}
+    older.update(client, ipos=["hk"])
+    assert older._database.read(formats) == [(2,)]
+    assert seen() == before
+    for rows in book.lists.values():
+        rows.append(rows.pop(0))
+    older.update(client, **lists)
+    assert seen() == before
+    for name, key in LISTS.items():
+        assert older.seen(name, key) == WRITTEN["paths"][WRITTEN["path_of"][name]]
+
+
+SNAPSHOTS = """\
+select s.seen_at from snapshots s join lists l on l.id = s.list where l.list = ? order by s.id"""
+
+
+@pytest.mark.parametrize("table", ["series (account, market)", "lists (list, key)"])
+def test_an_older_version_that_is_still_connected_is_stopped_in_words(older, client, table):
+    """Each of its transactions begins with this."""
+    insert = f"insert into {table} values ('281756', 'HK') on conflict do nothing"
+    with older._database.transaction() as transaction:
+        transaction.execute(insert)
+    older.update(client, ipos=["hk"])
+    with (
+        pytest.raises(bl.StoreError, match="migrated by a newer boardlot") as error,
+        older._database.transaction() as transaction,
+    ):
+        transaction.execute(insert)
+    assert "backup" not in error.value.hint
+
+
 def test_a_follower_of_an_older_archive_goes_on_where_it_stood(older, client):
     following = older.follow(client, fills=("281756", "HK"), name="watch", every=0.01)
     delivered = [next(following)["deal_id"] for _ in WRITTEN["not_yet_followed"]]

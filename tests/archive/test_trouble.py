@@ -143,7 +143,7 @@ def test_a_database_of_something_else_is_left_as_it_is(file):
     assert file.read_bytes() == before
 
 
-@pytest.mark.parametrize("version", [0, 2, 99])
+@pytest.mark.parametrize("version", [0, 3, 99])
 def test_another_format_is_rejected_and_left_as_it_is(target, version):
     with bl.Archive(target) as archive, archive._database.transaction() as transaction:
         transaction.execute(f"update archive_format set version = {version}")

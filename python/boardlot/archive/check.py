@@ -11,6 +11,7 @@ from boardlot.archive.database import Database, canonical
 from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.freshness import service_now
 from boardlot.archive.lists import LISTS, Series
+from boardlot.archive.observations import NUMBER, told_apart
 
 # The most by which the time known here may be behind the time of a read.
 FUTURE_US = 3600 * 1_000_000
@@ -82,21 +83,31 @@ def _fills_twice(database: Database) -> Iterator[Finding]:
 
 
 def _records_twice(database: Database) -> Iterator[Finding]:
-    """Records of one read with the same identity: the second one has a number behind it."""
-    rows = database.read(
-        "select l.list, l.key, v.identity, v.record, o.record from lists l "
-        "join snapshot_records r on r.list = l.id "
-        "and r.snapshot = l.snapshot join versions v on v.list = r.list and v.id = r.version "
-        "join versions o on o.list = v.list and o.identity = substr(v.identity, 1, "
-        "length(v.identity) - 2) join snapshot_records p on p.list = l.id "
-        "and p.snapshot = l.snapshot and p.version = o.id "
-        "where v.identity like '%] 2' and o.digest <> v.digest order by l.id, v.identity"
+    """Records of one read that nothing tells apart but their contents."""
+    # Two steps, as databases take long to join the records with themselves.
+    lists = database.read(
+        "select distinct l.id, l.list, l.key, l.snapshot from lists l "
+        "join snapshot_records r on r.list = l.id and r.snapshot = l.snapshot "
+        "join versions v on v.list = r.list and v.id = r.version "
+        "where v.identity like '%] _%' order by l.id"
     )
-    for name, key, identity, *records in rows:
-        ignored = LISTS[name].ignored if name in LISTS else ()
-        if canonical(records[0], ignored) != canonical(records[1], ignored):
-            text = f"the last read has {identity[:-2]} more than once, with different contents"
-            yield Finding("twice", name, key, text)
+    for row, name, key, snapshot in lists:
+        spec = LISTS.get(name)
+        ignored = spec.ignored if spec is not None else ()
+        found: dict[tuple[str, str], set[str]] = {}
+        for identity, record in database.read(
+            "select v.identity, v.record from snapshot_records r "
+            "join versions v on v.list = r.list and v.id = r.version "
+            "where r.list = ? and r.snapshot = ? order by r.position",
+            (row, snapshot),
+        ):
+            apart = "" if spec is None else told_apart(spec, record)
+            contents = found.setdefault((NUMBER.sub("", identity), apart), set())
+            contents.add(canonical(record, ignored))
+        for (identity, _), contents in found.items():
+            if len(contents) > 1:
+                text = f"the last read has {identity} more than once, with different contents"
+                yield Finding("twice", name, key, text)
 
 
 def _restated(database: Database) -> Iterator[Finding]:

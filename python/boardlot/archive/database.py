@@ -6,7 +6,7 @@ import hashlib
 import json
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -16,6 +16,9 @@ from boardlot.archive.locks import Lock
 from boardlot.errors import ConfigError, StoreError
 
 Row = tuple[Any, ...]
+
+# What an older version that is still connected is told.
+MIGRATED = "migrated by a newer boardlot: update this one"
 
 # The hint for an archive that was damaged.
 RESTORE = "Restore it from a backup."
@@ -33,7 +36,7 @@ class Transaction(Protocol):
     def insert(self, into: str, rows: Sequence[Row]) -> int:
         """Insert rows into `table (column, ...)`, except those that it has, and count them."""
 
-    def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
+    def among(self, column: str, values: Sequence[str] | Sequence[int]) -> tuple[str, Any]:
         """The condition that a column has one of these values, and its parameter."""
 
 
@@ -49,6 +52,8 @@ class Database(Protocol):
     schema_name: str
     # The type of a column of numbers that the database assigns.
     identity: str
+    # The statements that refuse rows of a format before 2, by table.
+    fences: Mapping[str, str]
     # True if the views have times as texts.
     times_are_texts: bool
 
@@ -71,6 +76,16 @@ class Database(Protocol):
 
     def define(self, statement: str) -> None:
         """Run a statement that creates something unless it exists, in one process at a time."""
+
+    def defining(self) -> AbstractContextManager[Transaction]:
+        """A transaction in which one process at a time changes tables or views.
+
+        Raises:
+            StoreError: Somebody is reading what is changed; see `was_locked`.
+        """
+
+    def was_locked(self, error: StoreError) -> bool:
+        """True if a statement has waited too long for somebody who reads."""
 
     def concat_sql(self, column: str) -> str:
         """The aggregate of a column of texts: its values in UTF-8, separated by commas."""

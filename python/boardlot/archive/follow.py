@@ -14,6 +14,7 @@ from boardlot.archive.freshness import ServiceClock, check_service
 from boardlot.archive.lists import Series
 from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts
+from boardlot.archive.schema import make_current
 from boardlot.archive.update import FillReader, Update
 from boardlot.archive.waiting import Pause
 from boardlot.errors import BoardlotError, StoreError
@@ -126,6 +127,7 @@ class _Follower:
         yield Pause(max(0.0, left))
 
     def _take_over(self) -> None:
+        make_current(self._update.database, self._update.wait)
         self._store.prepare_following()
         self._before, self._stored = self._store.take_over(self._name, self._holder)
 

@@ -115,8 +115,8 @@ def row_of(database: Database, place: Place, columns: str) -> Row | None:
 def row_made(transaction: Transaction, place: Place, columns: str) -> Row:
     """The columns of a list's row, which is created if it does not exist."""
     table, names = place
-    statement = f"insert into {table} ({', '.join(names)}) values (?, ?) on conflict do nothing"
-    transaction.execute(statement, list(names.values()))
+    statement = f"insert into {table} ({', '.join(names)}, format) values (?, ?, 2)"
+    transaction.execute(f"{statement} on conflict do nothing", list(names.values()))
     return transaction.execute(*_query(place, columns))[0]
 
 

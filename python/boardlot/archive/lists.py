@@ -38,6 +38,8 @@ class ListSpec:
     # plate's constituents: a record without a code is identified by all of its values.
     identity: tuple[str, ...]
     paged: bool = False
+    # Fields that tell apart records of the same identity in one read: two dividends of a day.
+    distinguishing: tuple[str, ...] = ()
     # Fields that change with each request, which is not a change of the record.
     ignored: tuple[str, ...] = ()
     # The member next to the list that tells how many records there are, if the list may be cut.
@@ -194,9 +196,10 @@ LISTS = {
             "ipos", "ipo_list", "market", "market", ("code",),
             ignored=("apply_countdown_secs", "placing_countdown_secs"),
         ),
-        # The service sends no identifier of a dividend.
+        # The service sends no identifier of a dividend. Its description may be restated with it.
         ListSpec(
             "dividends", "dividends", "symbol", "symbol", ("ex_date", "pub_date"),
+            distinguishing=("fiscal_year", "statement", "currency"),
             total="total_dividend_count",
         ),
         ListSpec("futures", "reference_futures", "symbol", "symbol", ("code",)),

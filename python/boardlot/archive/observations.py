@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from boardlot import _core
@@ -14,10 +15,14 @@ from boardlot.archive.freshness import Fetch, row_made
 from boardlot.archive.lists import ListSpec
 from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts
+from boardlot.archive.schema import ORDERS, format_of
 from boardlot.archive.views import define_custom
 
 # A list that was read this much after the service's time was not: it was a clock that was wrong.
 AHEAD_MAX_US = 24 * 3600 * 1_000_000
+INT64_MAX = 2**63 - 1
+# The number behind an identity that several records of a list have.
+NUMBER = re.compile(r" [0-9]+$")
 # The identity and digest of a record, and its text.
 Record = tuple[str, str, str]
 
@@ -46,18 +51,15 @@ def is_complete(spec: ListSpec, pages: Sequence[Any]) -> bool:
 
 
 def stored(spec: ListSpec, pages: Iterable[Any]) -> list[Record]:
-    """The records of a list's pages. Several with the same identity are distinguished by number."""
+    """The records of a list's pages. Several may have the same identity."""
     records: list[Record] = []
-    seen_before: Counter[str] = Counter()
     for page in pages:
         for found, hashed, text in _core._record_texts(
             page, list(spec.identity), list(spec.ignored)
         ):
             # Without these fields, it is identified by all of its values.
             identity = digest(canonical(text, spec.ignored)) if found == hashed else found
-            seen_before[identity] += 1
-            number = seen_before[identity]
-            records.append((identity if number == 1 else f"{identity} {number}", hashed, text))
+            records.append((identity, hashed, text))
     return records
 
 
@@ -79,10 +81,8 @@ def store_read(
         read.fetch.store(transaction, "lists", row)
         transaction.execute("update lists set read_at = ? where id = ?", (now, row))
         before = _records_of(transaction, row, snapshot)
-        missing = dict(before)
-        for identity, _, _ in records:
-            missing.pop(identity, None)
-        counts = Counts(gone=len(missing) if complete else 0)
+        matched, left = _matches(spec, before, records)
+        counts = Counts(gone=len(left) if complete else 0)
         ((last_version,),) = transaction.execute(
             "select coalesce(max(id), 0) from versions where list = ?", (row,)
         )
@@ -94,31 +94,22 @@ def store_read(
             versions.append((row, version, now, change, *record))
             return int(version)
 
-        for record in records:
-            identity, hashed, text = record
-            old = before.get(identity)
-            if old is not None and (
-                old[1] == hashed or canonical(old[2], spec.ignored) == canonical(text, spec.ignored)
-            ):
-                counts.unchanged += 1
-                current.append(old[0])
-            elif old is not None:
-                counts.changed += 1
-                current.append(add("changed", record))
-            else:
+        for name, old, (_, hashed, text) in matched:
+            if old is None:
                 counts.new += 1
-                current.append(add("new", record))
-        for identity, (version, hashed, text) in missing.items():
-            if complete:
-                add("gone", (identity, hashed, text))
+                current.append(add("new", (name, hashed, text)))
+            elif _is_same(spec, old.record, (name, hashed, text)):
+                counts.unchanged += 1
+                current.append(old.version)
             else:
-                current.append(version)
-        known = [one[0] for one in before.values()]
-        if not is_wrong and snapshot is not None and sorted(current) == sorted(known):
-            if current != known:
-                # The same records in another order need no list of versions of their own.
-                _store_order(transaction, row, snapshot, current)
-        else:
+                counts.changed += 1
+                current.append(add("changed", (name, hashed, text)))
+        for old in left:
+            if complete:
+                add("gone", old.record)
+            else:
+                current.append(old.version)
+        if is_wrong or snapshot is None or current != [one.version for one in before]:
             transaction.execute_many(
                 "insert into versions (list, id, seen_at, change, identity, digest, record) "
                 "values (?, ?, ?, ?, ?, ?, ?)",
@@ -128,51 +119,173 @@ def store_read(
     return counts
 
 
-def _records_of(
-    transaction: Transaction, row: int, snapshot: int | None
-) -> dict[str, tuple[int, str, str]]:
-    """The version, digest and text of each record of a snapshot, in their order."""
+@dataclass(frozen=True)
+class _Stored:
+    """A record of the last snapshot. Its identity has a number if it is not the only one."""
+
+    version: int
+    record: Record
+
+
+def _records_of(transaction: Transaction, row: int, snapshot: int | None) -> list[_Stored]:
+    """The records of the last snapshot, in their order."""
     rows = transaction.execute(
-        "select v.identity, v.id, v.digest, v.record from snapshot_records r "
+        "select v.id, v.identity, v.digest, v.record from snapshot_records r "
         "join versions v on v.list = r.list and v.id = r.version "
         "where r.list = ? and r.snapshot = ? order by r.position",
         (row, snapshot or 0),
     )
-    return {identity: (version, hashed, text) for identity, version, hashed, text in rows}
+    return [_Stored(version, (identity, *rest)) for version, identity, *rest in rows]
+
+
+def _is_same(spec: ListSpec, one: Record, other: Record) -> bool:
+    return one[1] == other[1] or canonical(one[2], spec.ignored) == canonical(
+        other[2], spec.ignored
+    )
+
+
+def _matches(
+    spec: ListSpec, before: list[_Stored], records: list[Record]
+) -> tuple[list[tuple[str, _Stored | None, Record]], list[_Stored]]:
+    """Each record that was read with its name and the stored one that it is, and the stored ones
+    that were not read.
+
+    Several of the same identity are matched by their contents, then by what else tells them apart,
+    and the others in their order. Each has the identity as its name, with a number unless it is
+    the first one.
+    """
+    stored_by: dict[str, list[_Stored]] = {}
+    for one in before:
+        stored_by.setdefault(NUMBER.sub("", one.record[0]), []).append(one)
+    read_by: dict[str, list[int]] = {}
+    for place, (identity, _, _) in enumerate(records):
+        read_by.setdefault(identity, []).append(place)
+    found: dict[int, tuple[str, _Stored | None]] = {}
+    for identity, places in read_by.items():
+        known = stored_by.get(identity, [])
+        pairs = _pairs(spec, known, places, records)
+        names = {one.record[0] for one in known}
+        free = (name for name in _names(identity) if name not in names)
+        for place in places:
+            old = pairs.get(place)
+            found[place] = (next(free) if old is None else old.record[0], old)
+    were_read = {old.version for _, old in found.values() if old is not None}
+    return (
+        [(*found[place], record) for place, record in enumerate(records)],
+        [one for one in before if one.version not in were_read],
+    )
+
+
+def _pairs(
+    spec: ListSpec, known: list[_Stored], places: list[int], records: list[Record]
+) -> dict[int, _Stored]:
+    """The stored record of each read one that has one, all of the same identity."""
+    if len(known) == len(places) == 1:
+        return {places[0]: known[0]}
+    pairs: dict[int, _Stored] = {}
+    taken: set[int] = set()
+    rules: tuple[Callable[[Record], str], ...] = (
+        lambda record: canonical(record[2], spec.ignored),
+        lambda record: told_apart(spec, record[2]),
+        lambda _: "",
+    )
+    for rule in rules:
+        waiting: dict[str, list[_Stored]] = {}
+        for one in known:
+            if one.version not in taken:
+                waiting.setdefault(rule(one.record), []).append(one)
+        for place in places:
+            if place not in pairs and (same := waiting.get(rule(records[place]))):
+                pairs[place] = same.pop(0)
+                taken.add(pairs[place].version)
+    return pairs
+
+
+def told_apart(spec: ListSpec, text: str) -> str:
+    """The values that tell records of the same identity apart."""
+    if not spec.distinguishing:
+        return ""
+    try:
+        record = dict(json.loads(text))
+    except (ValueError, TypeError, RecursionError):  # It was damaged.
+        return ""
+    return json.dumps([record.get(name) for name in spec.distinguishing])
+
+
+def _names(identity: str) -> Iterator[str]:
+    yield identity
+    for number in count(2):
+        yield f"{identity} {number}"
 
 
 def _store_snapshot(
     transaction: Transaction, row: int, snapshot: int, versions: list[int], now: int
 ) -> None:
+    _store_orders(transaction, row)
     transaction.execute(
-        "insert into snapshots (list, id, seen_at) values (?, ?, ?)", (row, snapshot, now)
+        "insert into snapshots (list, id, seen_at, versions) values (?, ?, ?, ?)",
+        (row, snapshot, now, _order(versions)),
     )
-    _store_order(transaction, row, snapshot, versions)
-    transaction.execute("update lists set snapshot = ? where id = ?", (snapshot, row))
-
-
-def _store_order(transaction: Transaction, row: int, snapshot: int, versions: list[int]) -> None:
-    transaction.execute(
-        "delete from snapshot_records where list = ? and snapshot = ?", (row, snapshot)
-    )
+    # The last one alone has rows, which views join.
+    transaction.execute("delete from snapshot_records where list = ?", (row,))
     transaction.execute_many(
         "insert into snapshot_records (list, snapshot, position, version) values (?, ?, ?, ?)",
         [(row, snapshot, place, version) for place, version in enumerate(versions)],
     )
+    transaction.execute("update lists set snapshot = ? where id = ?", (snapshot, row))
+
+
+def _store_orders(transaction: Transaction, row: int) -> None:
+    """Make one value of each order that an archive of format 1 has stored as rows."""
+    older = transaction.execute(
+        "select id from snapshots where list = ? and versions is null order by id", (row,)
+    )
+    for (snapshot,) in older:
+        rows = transaction.execute(
+            "select version from snapshot_records where list = ? and snapshot = ? "
+            "order by position",
+            (row, snapshot),
+        )
+        transaction.execute(
+            "update snapshots set versions = ? where list = ? and id = ?",
+            (_order([version for (version,) in rows]), row, snapshot),
+        )
+
+
+def _order(versions: list[int]) -> str:
+    return ",".join(map(str, versions))
 
 
 def seen(database: Database, spec: ListSpec, key: str, at: int | None) -> list[str]:
     """The texts of a list's records as they were last seen, or as they were at a given time."""
-    rows = database.read(
-        "select v.record from lists l "
-        "join snapshot_records r on r.list = l.id "
-        "join versions v on v.list = r.list and v.id = r.version "
-        "where l.list = ? and l.key = ? and r.snapshot = "
-        "(select max(id) from snapshots where list = l.id and seen_at <= ?) "
-        "order by r.position",
-        (spec.name, key, 2**63 - 1 if at is None else at),
-    )
-    return [text for (text,) in rows]
+    with database.snapshot() as snapshot:
+        rows = snapshot.execute(
+            "select s.list, s.id from lists l join snapshots s on s.list = l.id "
+            "where l.list = ? and l.key = ? and s.seen_at <= ? order by s.id desc limit 1",
+            (spec.name, key, INT64_MAX if at is None else at),
+        )
+        if not rows:
+            return []
+        if format_of(snapshot) >= ORDERS:
+            query = "select versions from snapshots where list = ? and id = ?"
+            ((order,),) = snapshot.execute(query, rows[0])
+            if order is not None:
+                return _in_order(snapshot, rows[0][0], order)
+        rows = snapshot.execute(
+            "select v.record from snapshot_records r "
+            "join versions v on v.list = r.list and v.id = r.version "
+            "where r.list = ? and r.snapshot = ? order by r.position",
+            rows[0],
+        )
+        return [text for (text,) in rows]
+
+
+def _in_order(snapshot: Transaction, row: int, order: str) -> list[str]:
+    versions = [int(version) for version in order.split(",") if version]
+    condition, values = snapshot.among("id", versions)
+    query = f"select id, record from versions where list = ? and {condition}"
+    texts: dict[int, str] = dict(snapshot.execute(query, (row, values)))
+    return [texts[version] for version in versions]
 
 
 def first_read(database: Database, spec: ListSpec, key: str) -> int | None:

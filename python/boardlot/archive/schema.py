@@ -6,10 +6,20 @@ sent, so a new field of the service needs no migration.
 
 from __future__ import annotations
 
-from boardlot.archive.database import RESTORE, Database, Transaction, store_error
-from boardlot.archive.views import are_current, define_views
+import time
+from collections.abc import Iterable
 
-FORMAT = 1
+from boardlot.archive.database import RESTORE, Database, Transaction, store_error
+from boardlot.archive.locks import WAIT
+from boardlot.archive.views import are_current, define_views
+from boardlot.archive.waiting import pause
+from boardlot.errors import StoreError
+
+# The formats that are read, of which the last one is written.
+FORMATS = range(1, 3)
+FORMAT = FORMATS[-1]
+# The first format in which the order of a snapshot is one value.
+ORDERS = 2
 
 # Times are microseconds since 1970.
 #
@@ -19,6 +29,8 @@ FORMAT = 1
 #
 # `service` is where a list comes from. `fetched_at` is the service's time before it was last read
 # completely, and was `ahead` of a clock of the machine that read it.
+#
+# These are the tables of format 1; a new archive has them, and all changes since.
 TABLES = (
     """create table {schema}.series (
         id {identity},
@@ -60,8 +72,8 @@ TABLES = (
         version bigint not null,
         holder text,
         primary key (series, name))""",
-    # `snapshot` is the last complete read of a list. Each snapshot that differs from the one before
-    # has its own list of versions, so a list looks as it did, in its order, at any time.
+    # `snapshot` is the last complete read of a list. Each snapshot that differs from the one
+    # before, if only in its order, has its own list of versions.
     """create table {schema}.lists (
         id {identity},
         list text not null,
@@ -100,8 +112,28 @@ TABLES = (
 )
 
 
+# What makes an archive of the format before into one of this format. It takes no longer for a large
+# archive: what a list has stored as rows becomes values when the list is next stored.
+CHANGES = {
+    2: (
+        # The order of a snapshot: the ids of its versions, separated by commas.
+        "alter table {schema}.snapshots add column versions text",
+        # An older version that is still connected inserts rows without it, and is refused.
+        *(
+            statement.replace("TABLE", table)
+            for table in ("series", "lists")
+            for statement in (
+                "alter table {schema}.TABLE add column format bigint not null default 1",
+                "update {schema}.TABLE set format = 2",
+                "{fences[TABLE]}",
+            )
+        ),
+    ),
+}
+
+
 def is_ready(database: Database, transaction: Transaction, tables: set[str]) -> bool:
-    """True if a database with these tables is an archive with the views of this version.
+    """True if a database with these tables is an archive that can be read as it is.
 
     Raises:
         StoreError: It is not an archive, or one of another format.
@@ -109,11 +141,19 @@ def is_ready(database: Database, transaction: Transaction, tables: set[str]) -> 
     if not tables:
         return False
     check_format(database.name, database.schema_name, transaction, tables)
-    return are_current(database, transaction)
+    # An older one keeps its views, until an update or a follower migrates it.
+    is_older = format_of(transaction) < FORMAT
+    return is_older or are_current(database, transaction)
+
+
+def format_of(transaction: Transaction) -> int:
+    """The format of an archive."""
+    ((version,),) = transaction.execute("select version from archive_format")
+    return int(version)
 
 
 def check_format(name: str, schema: str, transaction: Transaction, tables: set[str]) -> None:
-    """Refuse a database with these tables that is not an archive of this format.
+    """Refuse a database with these tables that is not an archive of a known format.
 
     Raises:
         StoreError: It is not an archive, or one of another format.
@@ -126,10 +166,10 @@ def check_format(name: str, schema: str, transaction: Transaction, tables: set[s
     found = rows[0][0] if len(rows) == 1 else None
     if not isinstance(found, int):
         raise store_error(name, "has no valid format: it was damaged", hint=RESTORE)
-    if found != FORMAT:
+    if found not in FORMATS:
         raise store_error(
             name,
-            f"has format {found}; this version of boardlot supports format {FORMAT}",
+            f"has format {found}; this version of boardlot supports formats up to {FORMAT}",
             hint="Update boardlot; the archive is unchanged.",
         )
 
@@ -143,9 +183,45 @@ def prepare(database: Database, transaction: Transaction, tables: set[str]) -> N
     if is_ready(database, transaction, tables):
         return
     if not tables:
-        for statement in TABLES:
-            transaction.execute(
-                statement.format(schema=database.schema_name, identity=database.identity)
-            )
-        transaction.execute("insert into archive_format (version) values (?)", (FORMAT,))
+        _run(database, transaction, TABLES)
+        transaction.execute("insert into archive_format (version) values (1)")
+        _migrate(database, transaction)
     define_views(database, transaction)
+
+
+def make_current(database: Database, wait: float) -> None:
+    """Migrate an older archive, for a writer: all of it, or nothing.
+
+    Raises:
+        StoreError: It cannot be written, or somebody has been reading it for `wait` seconds.
+    """
+    if database.read("select version from archive_format") == [(FORMAT,)]:
+        return
+    end = time.monotonic() + wait
+    while True:
+        try:
+            with database.defining() as transaction:
+                # Another process may have been first.
+                if format_of(transaction) < FORMAT:
+                    _migrate(database, transaction)
+                    define_views(database, transaction)
+            return
+        except StoreError as error:
+            if not database.was_locked(error) or time.monotonic() >= end:
+                raise
+        pause(WAIT)
+
+
+def _migrate(database: Database, transaction: Transaction) -> None:
+    for version in range(format_of(transaction) + 1, FORMAT + 1):
+        _run(database, transaction, CHANGES[version])
+        transaction.execute("update archive_format set version = ?", (version,))
+
+
+def _run(database: Database, transaction: Transaction, statements: Iterable[str]) -> None:
+    for statement in statements:
+        transaction.execute(
+            statement.format(
+                schema=database.schema_name, identity=database.identity, fences=database.fences
+            )
+        )

@@ -19,6 +19,7 @@ from boardlot.archive.freshness import Place, ServiceClock, check_service, is_fr
 from boardlot.archive.lists import ListSpec, Series
 from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts, Name, UpdateReport
+from boardlot.archive.schema import make_current
 from boardlot.archive.views import check_name
 from boardlot.archive.waiting import side_by_side
 from boardlot.errors import (
@@ -72,6 +73,7 @@ def update(work: Update) -> UpdateReport:
     report = UpdateReport({name: Counts() for name in work.refused}, dict(work.refused))
     errors: dict[Any, BoardlotError] = {}
     clock = ServiceClock(work.client)
+    make_current(work.database, work.wait)
     for series in work.fills:
         check_service(work.database, series.place, f"fills {series}", work.client)
     for spec, key in work.lists:

@@ -20,13 +20,22 @@ from psycopg.pq import TransactionStatus
 from boardlot._support.hidden import Hidden, without_frames
 from boardlot._support.postgres import reason, search_path
 from boardlot.archive import samples, schema
-from boardlot.archive.database import RESTORE, DatabaseConnection, Row, Transaction, store_error
+from boardlot.archive.database import (
+    MIGRATED,
+    RESTORE,
+    DatabaseConnection,
+    Row,
+    Transaction,
+    store_error,
+)
 from boardlot.archive.locks import Lock, held_by
 from boardlot.archive.postgres import types as postgres_types
 from boardlot.errors import ConfigError, StoreError
 
 SCHEMA = "boardlot_archive"
 CONNECT_TIMEOUT = 10
+# The most seconds that a change of tables or views waits for readers.
+LOCK_TIMEOUT_S = 1
 # Only one process at a time creates the tables.
 PREPARING = "prepare"
 # A server or role may have other defaults.
@@ -99,6 +108,10 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
 
     schema_name = SCHEMA
     identity = "bigint generated always as identity primary key"
+    fences = {  # noqa: RUF012
+        table: f'alter table {SCHEMA}.{table} add constraint "{MIGRATED}" check (format >= 2)'
+        for table in ("series", "lists")
+    }
     times_are_texts = False
     driver_error: tuple[type[Exception], ...] = (psycopg.Error,)
 
@@ -184,6 +197,17 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
             # PostgreSQL's own `if not exists` fails if another transaction creates the same now.
             transaction.execute("select pg_advisory_xact_lock(?)", (self._key(PREPARING),))
             transaction.execute(statement)
+
+    @contextmanager
+    def defining(self) -> Iterator[Transaction]:
+        with self.transaction() as transaction:
+            transaction.execute("select pg_advisory_xact_lock(?)", (self._key(PREPARING),))
+            # Whoever waits for a long reader is waited for by all other readers.
+            transaction.execute(f"set local lock_timeout = '{LOCK_TIMEOUT_S}s'")
+            yield transaction
+
+    def was_locked(self, error: StoreError) -> bool:
+        return isinstance(error.__cause__, psycopg.errors.LockNotAvailable)
 
     def concat_sql(self, column: str) -> str:
         return f"convert_to(string_agg({column}, ','), 'UTF8')"
@@ -329,7 +353,7 @@ class _Transaction(Transaction):
             f"insert into {into} values ({values}) on conflict do nothing", rows
         )
 
-    def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
+    def among(self, column: str, values: Sequence[str] | Sequence[int]) -> tuple[str, Any]:
         return f"{column} = any(?)", list(values)
 
 

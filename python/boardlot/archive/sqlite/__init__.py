@@ -6,12 +6,13 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 from boardlot.archive import samples, schema, views
 from boardlot.archive.database import (
+    MIGRATED,
     RESTORE,
     DatabaseConnection,
     Row,
@@ -43,6 +44,11 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
 
     schema_name = "main"
     identity = "integer primary key"
+    fences = {  # noqa: RUF012
+        table: f"create trigger main.{table}_format before insert on {table} "
+        f"when new.format < 2 begin select raise(abort, '{MIGRATED}'); end"
+        for table in ("series", "lists")
+    }
     times_are_texts = True
     # The driver decodes SQLite's messages, which repeat what they are about.
     driver_error: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
@@ -199,6 +205,13 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
     def define(self, statement: str) -> None:
         with self.transaction() as transaction:
             transaction.execute(statement)
+
+    def defining(self) -> AbstractContextManager[Transaction]:
+        return self.transaction()
+
+    def was_locked(self, error: StoreError) -> bool:
+        # Readers do not keep a writer from it.
+        return False
 
     def concat_sql(self, column: str) -> str:
         # As bytes, which Python does not decode.

@@ -60,7 +60,7 @@ class SqliteConnection(Transaction):
             inserted += self._driver.execute(sql, [*chain.from_iterable(some)]).rowcount
         return inserted
 
-    def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
+    def among(self, column: str, values: Sequence[str] | Sequence[int]) -> tuple[str, Any]:
         return f"{column} in (select value from json_each(?))", json.dumps(list(values))
 
     def begin(self, how: str = "begin") -> None:
