@@ -212,5 +212,21 @@ def test_what_is_wrong_makes_the_status_1(run, book):
     assert (found["kind"], found["list"], found["key"]) == ("twice", "fills", "281756 HK")
 
 
+def test_fills_are_verified(run, book):
+    book.put_fills(30)
+    run("update", "--fills", "281756:HK")
+    del book.fills[HK][5]
+    row = json.loads(run("verify", "--fills", "281756:HK", "--format", "jsonl").out)
+    assert (row["gone"], row["unchanged"], row["error"]) == (1, 29, "")
+    book.fills[HK] = []
+    refused = run("verify", "--fills", "281756:HK", status=3).err
+    assert "no longer lists 29" in refused and "--accept-gone" in refused
+    run("verify", "--fills", "281756:HK", "--accept-gone")
+    changes = run(
+        "sql", "select change, count(*) as n from fills_history group by 1", "--format", "csv"
+    )
+    assert sorted(changes.out.splitlines()) == ["change,n", "gone,30", "new,30"]
+
+
 def test_every_list_has_an_option_that_says_what_it_stores():
     assert list(LIST_OPTIONS) == list(LISTS)

@@ -126,7 +126,7 @@ def test_unknown_lists_and_keys_are_rejected_and_unread_ones_are_empty(archive):
     with pytest.raises(bl.ConfigError, match="did you mean 'plates'"):
         archive.seen("plate", PLATE)
     with pytest.raises(bl.ConfigError, match=r"use archive\.fills"):
-        archive.changes("fills", "281756")
+        archive.seen("fills", "281756")
     with pytest.raises(bl.ConfigError):
         archive.seen("ipos", "xx")
     with pytest.raises(bl.ConfigError, match="naive"):

@@ -32,6 +32,7 @@ from boardlot.archive.lists import LISTS, AnyListName, Series, custom_list, list
 from boardlot.archive.reader import Reader
 from boardlot.archive.report import UpdateReport
 from boardlot.archive.update import Update, read_through, update
+from boardlot.archive.verify import verify
 from boardlot.archive.waiting import blocking, each, each_async, in_thread
 from boardlot.errors import ConfigError
 from boardlot.records import records_of
@@ -64,6 +65,15 @@ if TYPE_CHECKING:
         on_error: Literal["raise", "collect"]
         progress: bool
 
+    class VerifyOptions(TypedDict, total=False):
+        """The arguments of `Archive.verify` besides the client."""
+
+        fills: Iterable[Account]
+        start: Time | None
+        accept_gone: bool
+        on_error: Literal["raise", "collect"]
+        progress: bool
+
     class FollowOptions(TypedDict, total=False):
         """The arguments of `Archive.follow` besides the client."""
 
@@ -72,6 +82,7 @@ if TYPE_CHECKING:
         name: str
         overlap: timedelta
         start: Time | None
+        changes: bool
 
 
 OVERLAP = timedelta(days=7)
@@ -255,6 +266,83 @@ class Archive(Reader):
 
         return in_thread(run, "Archive.update") if isinstance(client, AsyncClient) else run()
 
+    @overload
+    def verify(self, client: Client, **options: Unpack[VerifyOptions]) -> UpdateReport: ...
+
+    @overload
+    def verify(
+        self, client: AsyncClient, **options: Unpack[VerifyOptions]
+    ) -> Awaitable[UpdateReport]: ...
+
+    def verify(
+        self,
+        client: Client | AsyncClient,
+        *,
+        fills: Iterable[Account] = (),
+        start: Time | None = None,
+        accept_gone: bool = False,
+        on_error: Literal["raise", "collect"] = "raise",
+        progress: bool = False,
+    ) -> UpdateReport | Awaitable[UpdateReport]:
+        """Read all fills again that the archive covers, and store what differs. Awaited with an
+        `AsyncClient`.
+
+        Fills that the archive lacks are added, and others are corrected, also to an older version.
+        A fill is gone if three reads do not list it: a complete one, one of its own `updated_time`,
+        and one of everything that was updated since this began. It leaves `fills`, its view, frames
+        and exports, and stays in `changes` and the view `fills_history`. Fills that are older than
+        the oldest one listed are kept, since nothing says how long the service lists them, and are
+        counted as `unlisted`.
+
+        About 2,000 fills are read and compared at a time, oldest first; updates and followers may
+        write in between. If it is killed, run it again: it begins again.
+
+        Args:
+            client: A client; it is not closed.
+            fills: Pairs of an `acc_id` and a `trd_market`, such as `[("281756", "HK")]`.
+            start: Verify fills from this time on; those that are not listed are then gone, however
+                old they are. By default, all that was ever read.
+            accept_gone: Accept that nothing is listed, or that more than 10 fills and 1 % of them
+                are gone. Otherwise this is an error with their number, and none is gone.
+            on_error: As for `update`.
+            progress: As for `update`.
+
+        Returns:
+            A report with the result for each account: `new`, `changed`, `gone`, `back` (fills that
+            were gone and are listed again), `unlisted` and `unchanged`.
+
+        Raises:
+            ArchiveUpdateError: Fills of an account could not be read, or too many are gone, and
+                `on_error` is `"raise"`.
+            ConfigError: An argument is not valid, or no update has read these fills.
+            StoreError: As for `update`.
+
+        Example:
+            >>> archive = bl.Archive(folder / "trades.db")
+            >>> _ = archive.update(client, fills=[(account, "HK")])
+            >>> report = archive.verify(client, fills=[(account, "HK")])
+            >>> report.gone, report.unchanged == len(archive.fills(account, "HK"))
+            (0, True)
+            >>> archive.close()
+        """
+        if on_error not in ("raise", "collect"):
+            raise ConfigError(f"on_error is {on_error!r}; expected 'raise' or 'collect'")
+        if not isinstance(accept_gone, bool):
+            raise ConfigError(f"accept_gone is {accept_gone!r}; expected True or False")
+        refused = Refused(on_error == "collect")
+        bar = Bar("archive", "rows", None, shown=progress)
+        work = self._update(client, series_of(fills, refused), [], start, on_rows=bar.add)
+        work = replace(work, refused=refused.errors)
+
+        def run() -> UpdateReport:
+            with bar:
+                report = verify(work, accept_gone)
+            if on_error == "raise":
+                report._raise()
+            return report
+
+        return in_thread(run, "Archive.verify") if isinstance(client, AsyncClient) else run()
+
     def _update(
         self,
         client: Client | AsyncClient,
@@ -356,6 +444,7 @@ class Archive(Reader):
         name: str = "default",
         overlap: timedelta = OVERLAP,
         start: Time | None = None,
+        changes: bool = False,
     ) -> Generator[Fill, None, None] | AsyncGenerator[Fill, None]:
         """Each new or changed fill exactly once, also across restarts; never ends by itself.
 
@@ -373,6 +462,8 @@ class Archive(Reader):
                 a name may run at a time.
             overlap: As for `update`.
             start: As for `update`.
+            changes: Yield every change, as `changes` returns them, with `seen_at` and `change`:
+                also fills that `verify` found gone, or back.
 
         Raises:
             ConfigError: An argument is not valid, or the fills in the archive are of another
@@ -386,5 +477,7 @@ class Archive(Reader):
         every = seconds("every", every, EVERY_MIN)
         update = self._update(client, [series], [], start, overlap)
 
-        items = follow(update, series, every, name)
+        if not isinstance(changes, bool):
+            raise ConfigError(f"changes is {changes!r}; expected True or False")
+        items = follow(update, series, every, name, changes)
         return each_async(items) if isinstance(client, AsyncClient) else each(items)

@@ -143,6 +143,22 @@ def canonical(text: str, ignored: Sequence[str] = ()) -> str:
     return ascii(found)
 
 
+def format_of(transaction: Transaction) -> int:
+    """The format of an archive."""
+    ((version,),) = transaction.execute("select version from archive_format")
+    return int(version)
+
+
+def observed(text: str, seen_at: int | None, change: str) -> str:
+    """A record with two more members, which come last: of duplicate names, the last one counts."""
+    added = {"seen_at": seen_at, "change": change}
+    if any(f'"{name}"' in text for name in added):
+        record = json.loads(text)
+        added |= {f"{name}_2": record[name] for name in [*added] if name in record}
+    members = text[:-1].rstrip()
+    return f"{members}{'' if members == '{' else ','}{json.dumps(added)[1:]}"
+
+
 def store_error(name: str, what: str, *, retryable: bool = False, hint: str) -> StoreError:
     return StoreError(f"the archive {name} {what}", retryable=retryable, hint=hint)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -14,6 +14,8 @@ from boardlot.archive.database import (
     Transaction,
     canonical,
     digest,
+    format_of,
+    observed,
     store_error,
 )
 from boardlot.archive.freshness import Fetch, row_made, row_of
@@ -25,14 +27,42 @@ from boardlot.errors import StoreError
 # The versions that readers see: those of complete runs that none of a complete run has replaced.
 # The sign keeps SQLite from using the index of the runs, which nearly all versions match.
 CURRENT = "+f.run <= s.published and (f.replaced is null or f.replaced > s.published)"
+# Those that a follower has not received in an earlier version of the same content.
+UNRECEIVED = (
+    "not exists (select 1 from followers_received h where h.version = f.id and h.follower = ?)"
+)
 # The order in which followers receive fills. Keeping it costs every update, so the first follower
 # of an archive makes it.
 RUN_INDEX = (
     "create index if not exists fill_versions_by_run on fill_versions (series, run, updated)"
 )
+# The same for what is gone, of a follower that receives that too.
+GONE_INDEX = (
+    "create index if not exists fill_versions_by_end on fill_versions (series, replaced) "
+    "where replaced is not null"
+)
+# The kind of change that a version is.
+CHANGE = (
+    "coalesce((select case when o.replaced = f.run then 'changed' else 'back' end "
+    "from fill_versions o where o.series = f.series and o.identity = f.identity "
+    "and o.run < f.run order by o.run desc limit 1), 'new')"
+)
+# Those that no other version follows.
+IS_GONE = (
+    "f.replaced is not null and not exists (select 1 from fill_versions n "
+    "where n.series = f.series and n.identity = f.identity and n.run = f.replaced)"
+)
+# Each change of a fill, with the run that has it.
+EVENTS = (
+    f"select f.series, f.run, f.updated, f.id, f.record, {CHANGE} as change from fill_versions f "
+    "union all select f.series, f.replaced, f.updated, f.id, f.record, 'gone' "
+    f"from fill_versions f where {IS_GONE}"
+)
 # Versions that are read from the database at a time, as one text.
 AT_ONCE = 4_000
 INT64_MAX = 2**63 - 1
+# The first format that has the times of runs.
+RUNS = 2
 
 T = TypeVar("T")
 
@@ -80,6 +110,23 @@ class Delivery:
 
     position: Position
     text: str
+    # Of a follower that receives changes.
+    change: str | None = None
+    seen_at: int | None = None
+
+    @property
+    def shown(self) -> str:
+        """The text that the follower's caller receives."""
+        return self.text if self.change is None else observed(self.text, self.seen_at, self.change)
+
+
+@dataclass(frozen=True)
+class Head:
+    """A fill that the archive has, by its newest version."""
+
+    identity: str
+    version: int
+    updated: int
 
 
 class FillStore:
@@ -187,6 +234,92 @@ class FillStore:
             if self._progress[1] != position:
                 raise self._went_back()
 
+    # Verifying.
+
+    def head(self, after: int, until: int) -> list[Head]:
+        """The fills of a range of time, oldest first, by their newest versions."""
+        rows = self._database.read(
+            "select f.identity, f.id, f.updated from fill_versions f "
+            "join series s on s.id = f.series where s.account = ? and s.market = ? "
+            "and f.replaced is null and f.updated > ? and f.updated <= ? order by f.updated, f.id",
+            (*self._names, after, until),
+        )
+        return [Head(*row) for row in rows]
+
+    def time_of_next(self, after: int, count: int) -> int | None:
+        """The time of the last of so many fills after this time; `None` if there are fewer."""
+        rows = self._database.read(
+            "select f.updated from fill_versions f join series s on s.id = f.series "
+            "where s.account = ? and s.market = ? and f.replaced is null and f.updated > ? "
+            "order by f.updated limit 1 offset ?",
+            (*self._names, after, count - 1),
+        )
+        return rows[0][0] if rows else None
+
+    def still_there(self, fills: Sequence[Head]) -> list[Head]:
+        """Those of the fills whose newest version is still the same."""
+        with self._database.snapshot() as snapshot:
+            found = _unreplaced(snapshot, fills)
+        return [one for one in fills if one.version in found]
+
+    def correct(
+        self,
+        fills: Fills,
+        now: int,
+        covered: tuple[int, int] | None = None,
+        counted: Fills | None = None,
+    ) -> Counts:
+        """Store fills exactly as they are listed, also older versions, and show them to readers.
+
+        Args:
+            now: When they were read.
+            covered: The range of which they are all fills.
+            counted: Fills that have been counted.
+        """
+        self._counted = counted or {}
+        with self._writing() as (transaction, series):
+            run, counts = self._next_run(transaction, series), Counts()
+            if fills:
+                self._compare(transaction, series, run, fills, counts, exact=True)
+            if covered is not None:
+                _cover(transaction, series, *covered)
+            _publish_run(transaction, series, now)
+        return counts
+
+    def remove(self, fills: Sequence[Head], now: int) -> int:
+        """Store that fills are gone, and that everything was read; how many of them were there.
+
+        Those that have another version by now are not.
+        """
+        with self._writing() as (transaction, series):
+            found = sorted(_unreplaced(transaction, fills))
+            if found:
+                run = self._next_run(transaction, series)
+                condition, values = transaction.among("f.id", found)
+                transaction.execute(
+                    "insert into followers_received (version, follower) "
+                    "select f.id, w.name from fill_versions f join followers w "
+                    f"on w.series = f.series where {condition} "
+                    "and (f.run, f.updated, f.id) <= (w.run, w.updated, w.version) "
+                    "on conflict do nothing",
+                    (values,),
+                )
+                transaction.execute_many(
+                    "update fill_versions set replaced = ? where id = ?",
+                    [(run, version) for version in found],
+                )
+                _store_run(transaction, series, run)
+                _publish_run(transaction, series, now)
+            transaction.execute(
+                "update series set read_at = ? where id = ? and coalesce(read_at, 0) < ?",
+                (now, series, now),
+            )
+        return len(found)
+
+    def _next_run(self, transaction: Transaction, series: int) -> int:
+        query = "select published from series where id = ?"
+        return int(transaction.execute(query, (series,))[0][0]) + 1
+
     @contextmanager
     def _progressing(self) -> Iterator[tuple[Transaction, int]]:
         """A transaction in which the read continues where this writer left it.
@@ -229,12 +362,9 @@ class FillStore:
         A fill that the `store` before has counted is not counted again.
         """
         with self._progressing() as (transaction, series):
-            ((published,),) = transaction.execute(
-                "select published from series where id = ?", (series,)
-            )
-            run, counts = published + 1, Counts()
+            run, counts = self._next_run(transaction, series), Counts()
             inserted = 0
-            if published == 0:
+            if run == 1:
                 # Nothing to compare with, but for a fill that this run has stored before.
                 inserted = _insert(transaction, series, run, fills.values())
             if inserted < len(fills):
@@ -242,14 +372,24 @@ class FillStore:
             # The fills that were just inserted were found unchanged.
             counts.unchanged -= inserted if inserted < len(fills) else 0
             counts.new += inserted
+            if inserted:
+                _store_run(transaction, series, run)
             transaction.execute("update series set position = ? where id = ?", (position, series))
         self._counted = dict(fills)
         return counts
 
     def _compare(
-        self, transaction: Transaction, series: int, run: int, fills: Fills, counts: Counts
+        self,
+        transaction: Transaction,
+        series: int,
+        run: int,
+        fills: Fills,
+        counts: Counts,
+        *,
+        exact: bool = False,
     ) -> None:
-        """Store those fills that are new, or newer than the stored version."""
+        """Store those fills that are new, or newer than the stored version; if `exact`, those that
+        differ from it."""
         condition, values = transaction.among("identity", list(fills))
         found = transaction.execute(
             "select identity, id, run, updated, record from fill_versions "
@@ -257,19 +397,30 @@ class FillStore:
             (series, values),
         )
         known = {identity: rest for identity, *rest in found}
+        unknown = [identity for identity in fills if identity not in known]
+        gone = _gone(transaction, series, unknown) if unknown and run > 1 else {}
         inserted: list[Fill] = []
         replaced: list[Row] = []
         rewritten: list[Row] = []
+        returned: list[Row] = []
         for identity, fill in fills.items():
             before = known.get(identity)
             if before is None:
-                counts.new += 1
-                inserted.append(fill)
+                if identity not in gone:
+                    counts.new += 1
+                    inserted.append(fill)
+                    continue
+                counts.back += 1
+                version, of_text = gone[identity]
+                if is_same := canonical(fill[3]) == canonical(of_text):
+                    returned.append((series, identity, run, version))
+                inserted.append((*fill[:3], of_text) if is_same else fill)
                 continue
             _, updated, code, text = fill
             version, of_run, of_time, of_text = before
             counted = identity in self._counted
-            if updated < of_time or text == of_text or canonical(text) == canonical(of_text):
+            is_older = updated < of_time and not exact
+            if is_older or text == of_text or canonical(text) == canonical(of_text):
                 counts.unchanged += not counted
                 continue
             counts.changed += not counted
@@ -286,6 +437,15 @@ class FillStore:
                 "update fill_versions set updated = ?, code = ?, record = ? where id = ?", rewritten
             )
         _insert(transaction, series, run, inserted)
+        if inserted:
+            _store_run(transaction, series, run)
+        if returned:
+            transaction.execute_many(
+                "insert into followers_received (version, follower) select f.id, w.follower "
+                "from fill_versions f, followers_received w where f.series = ? "
+                "and f.identity = ? and f.run = ? and w.version = ? on conflict do nothing",
+                returned,
+            )
 
     def publish(self, start: int, end: int, now: int, whole_overlap: bool) -> None:
         """Show readers the newly stored fills: the range was read completely."""
@@ -296,21 +456,8 @@ class FillStore:
                 "published = published + 1 where id = ?",
                 (now, whole_overlap, now, series),
             )
-            touching = transaction.execute(
-                "select start_at, end_at from coverage "
-                "where series = ? and start_at <= ? and end_at >= ?",
-                (series, end, start),
-            )
-            transaction.execute(
-                "delete from coverage where series = ? and start_at <= ? and end_at >= ?",
-                (series, end, start),
-            )
-            first = min([start, *(one for one, _ in touching)])
-            last = max([end, *(one for _, one in touching)])
-            transaction.execute(
-                "insert into coverage (series, start_at, end_at) values (?, ?, ?)",
-                (series, first, last),
-            )
+            _publish_run(transaction, series, now, counted=False)
+            _cover(transaction, series, start, end)
 
     def read_completely(self, fetch: Fetch) -> None:
         """Record that everything up to this time was read."""
@@ -333,10 +480,12 @@ class FillStore:
 
     # Followers.
 
-    def prepare_following(self) -> None:
-        """Create the index that followers need, unless there has been one before."""
+    def prepare_following(self, changes: bool) -> None:
+        """Create the indexes that followers need."""
         if not self._database.read("select 1 from followers limit 1"):
             self._database.define(RUN_INDEX)
+        if changes:
+            self._database.define(GONE_INDEX)
 
     def follower_named(self, name: str) -> Follower | None:
         """The follower of this name, if there has been one."""
@@ -351,21 +500,62 @@ class FillStore:
         )
         return Follower(Position(*found[0][:3]), found[0][3]) if found else None
 
-    def undelivered(self, name: str, limit: int) -> tuple[Follower | None, list[Delivery]]:
+    def undelivered(
+        self, name: str, limit: int, changes: bool
+    ) -> tuple[Follower | None, list[Delivery]]:
         """The follower of this name, and the fills after its position: fills of earlier
-        reads first, then in the order of time."""
+        reads first, then in the order of time; or all changes of fills."""
         with self._database.snapshot() as snapshot:
             follower = self._follower_named(snapshot.execute, name)
             after = Position() if follower is None else follower.position
+            if changes:
+                return follower, self._changes_after(snapshot, after, limit)
             rows = snapshot.execute(
                 "select f.run, f.updated, f.id, f.record "
                 "from fill_versions f join series s on s.id = f.series "
-                f"where s.account = ? and s.market = ? and {CURRENT} "
+                f"where s.account = ? and s.market = ? and {CURRENT} and {UNRECEIVED} "
                 "and f.run >= ? and (f.run, f.updated, f.id) > (?, ?, ?) "
                 f"order by f.run, f.updated, f.id limit {limit}",
-                (*self._names, after.run, after.run, after.updated, after.version),
+                (*self._names, name, after.run, after.run, after.updated, after.version),
             )
         return follower, [Delivery(Position(*row), text) for *row, text in rows]
+
+    def _changes_after(
+        self, transaction: Transaction, after: Position, limit: int
+    ) -> list[Delivery]:
+        rows: list[Row] = []
+        # Each by its index.
+        for run, change, condition in (
+            ("f.run", CHANGE, "1 = 1"),
+            ("f.replaced", "'gone'", IS_GONE),
+        ):
+            rows += transaction.execute(
+                f"select {run}, f.updated, f.id, f.record, {change}, (select r.seen_at "
+                f"from series_runs r where r.series = f.series and r.run = {run}) "
+                "from fill_versions f join series s on s.id = f.series "
+                f"where s.account = ? and s.market = ? and {run} <= s.published "
+                f"and {run} >= ? and ({run}, f.updated, f.id) > (?, ?, ?) and {condition} "
+                f"order by {run}, f.updated, f.id limit {limit}",
+                (*self._names, after.run, after.run, after.updated, after.version),
+            )
+        found = [Delivery(Position(*row[:3]), *row[3:]) for row in rows]
+        return sorted(found, key=lambda one: one.position)[:limit]
+
+    def changes(self) -> list[str]:
+        """The texts of all changes in their order, each with its time and kind."""
+        with self._database.snapshot() as snapshot:
+            join = "left join series_runs r on r.series = e.series and r.run = e.run "
+            seen_at = "r.seen_at"
+            if format_of(snapshot) < RUNS:
+                join, seen_at = "", "null"
+            rows = snapshot.execute(
+                f"select e.record, {seen_at}, e.change "
+                f"from ({EVENTS}) e join series s on s.id = e.series {join}"
+                "where s.account = ? and s.market = ? and e.run <= s.published "
+                "order by e.run, e.updated, e.id",
+                self._names,
+            )
+        return [observed(*row) for row in rows]
 
     def take_over(self, name: str, holder: str) -> tuple[str | None, Follower]:
         """Makes this holder the follower; returns the previous one, and the new one."""
@@ -385,31 +575,50 @@ class FillStore:
         `False`, and nothing is stored, if the archive has another follower of this name, or another
         fill is the next one for it: it went back to an earlier state.
         """
-        before, after = follower.position, received.position
+        after = received.position
         with self._writing() as (transaction, series):
-            up_to_it = transaction.execute(
-                # The fill itself may have been replaced since it was read.
-                "select f.id from fill_versions f join series s on s.id = f.series "
-                "where f.series = ? and (f.run, f.updated, f.id) > (?, ?, ?) "
-                "and (f.run, f.updated, f.id) <= (?, ?, ?) "
-                f"and ({CURRENT} or (f.id = ? and f.run <= s.published)) "
-                "and (f.id <> ? or f.record = ?) limit 2",
-                (
-                    *(series, before.run, before.updated, before.version),
-                    *(after.run, after.updated, after.version, after.version),
-                    *(after.version, received.text),
-                ),
-            )
-            if up_to_it != [(after.version,)]:
-                return False
-            if self._follower_named(transaction.execute, name) != follower:
+            if received.change is None:
+                is_next = self._is_next_fill(transaction, series, name, follower.position, received)
+            else:
+                is_next = self._changes_after(transaction, follower.position, 1) == [received]
+            if not is_next or self._follower_named(transaction.execute, name) != follower:
                 return False
             transaction.execute(
                 "update followers set run = ?, updated = ?, version = ? "
                 "where series = ? and name = ?",
                 (after.run, after.updated, after.version, series, name),
             )
+            # One that went while it was being handled need not come again if it is back.
+            transaction.execute(
+                "insert into followers_received (version, follower) select f.id, ? "
+                f"from fill_versions f where f.id = ? and {IS_GONE} on conflict do nothing",
+                (name, after.version),
+            )
         return True
+
+    def _is_next_fill(
+        self,
+        transaction: Transaction,
+        series: int,
+        name: str,
+        before: Position,
+        received: Delivery,
+    ) -> bool:
+        after = received.position
+        up_to_it = transaction.execute(
+            # The fill itself may have been replaced since it was read.
+            "select f.id from fill_versions f join series s on s.id = f.series "
+            "where f.series = ? and (f.run, f.updated, f.id) > (?, ?, ?) "
+            "and (f.run, f.updated, f.id) <= (?, ?, ?) "
+            f"and (({CURRENT} and {UNRECEIVED}) or (f.id = ? and f.run <= s.published)) "
+            "and (f.id <> ? or f.record = ?) limit 2",
+            (
+                *(series, before.run, before.updated, before.version),
+                *(after.run, after.updated, after.version),
+                *(name, after.version, after.version, received.text),
+            ),
+        )
+        return up_to_it == [(after.version,)]
 
 
 def _progress(transaction: Transaction, series: int) -> Row:
@@ -432,6 +641,59 @@ def _insert(transaction: Transaction, series: int, run: int, fills: Iterable[Fil
     """Insert the fills that the run does not have yet, and count them."""
     into = "fill_versions (series, run, identity, updated, code, record)"
     return transaction.insert(into, [(series, run, *fill) for fill in fills])
+
+
+def _store_run(transaction: Transaction, series: int, run: int) -> None:
+    """Record that a run has stored something; its time is set once it is published."""
+    transaction.insert("series_runs (series, run, seen_at)", [(series, run, 0)])
+
+
+def _publish_run(transaction: Transaction, series: int, now: int, *, counted: bool = True) -> None:
+    """Show readers what the next run has stored, or, if that was `counted` already, when."""
+    if counted:
+        transaction.execute("update series set published = published + 1 where id = ?", (series,))
+    transaction.execute(
+        "update series_runs set seen_at = ? where series = ? "
+        "and run = (select published from series where id = ?)",
+        (now, series, series),
+    )
+
+
+def _cover(transaction: Transaction, series: int, start: int, end: int) -> None:
+    """Record that everything in a range was read."""
+    touching = transaction.execute(
+        "select start_at, end_at from coverage where series = ? and start_at <= ? and end_at >= ?",
+        (series, end, start),
+    )
+    transaction.execute(
+        "delete from coverage where series = ? and start_at <= ? and end_at >= ?",
+        (series, end, start),
+    )
+    first = min([start, *(one for one, _ in touching)])
+    last = max([end, *(one for _, one in touching)])
+    transaction.execute(
+        "insert into coverage (series, start_at, end_at) values (?, ?, ?)", (series, first, last)
+    )
+
+
+def _unreplaced(transaction: Transaction, fills: Sequence[Head]) -> set[int]:
+    """The versions of these fills that nothing has replaced."""
+    condition, values = transaction.among("id", [one.version for one in fills])
+    query = f"select id from fill_versions where replaced is null and {condition}"
+    return {version for (version,) in transaction.execute(query, (values,))}
+
+
+def _gone(
+    transaction: Transaction, series: int, identities: Sequence[str]
+) -> dict[str, tuple[int, str]]:
+    """The last version of each of these fills that is gone, and its text."""
+    condition, values = transaction.among("identity", identities)
+    rows = transaction.execute(
+        f"select identity, id, record from fill_versions where series = ? and {condition} "
+        "order by run",
+        (series, values),
+    )
+    return {identity: (version, text) for identity, version, text in rows}
 
 
 def gaps(state: State, now: int) -> Iterator[tuple[int, int]]:

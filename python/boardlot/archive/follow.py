@@ -43,11 +43,12 @@ Fills = Generator[Any, None, None]
 LOG = logging.getLogger("boardlot.archive")
 
 
-def follow(update: Update, series: Series, every: float, name: str) -> Fills:
-    """Deliver each fill, oldest first, and look for new ones every so many seconds."""
+def follow(update: Update, series: Series, every: float, name: str, changes: bool) -> Fills:
+    """Deliver each fill, oldest first, or each change, and look for new ones every so many
+    seconds."""
     check_service(update.database, series.place, f"fills {series}", update.client)
     lock = update.database.lock(f"follow:{series} {name}")
-    follower = _Follower(update, series, every, name, lock)
+    follower = _Follower(update, series, every, name, changes, lock)
     try:
         yield from follower.connect(LOCK_WAIT_S)
         while True:
@@ -83,10 +84,18 @@ def _noticing_loss() -> Iterator[None]:
 
 
 class _Follower:
-    def __init__(self, update: Update, series: Series, every: float, name: str, lock: Lock) -> None:
+    def __init__(
+        self,
+        update: Update,
+        series: Series,
+        every: float,
+        name: str,
+        changes: bool,
+        lock: Lock,
+    ) -> None:
         self._update = update
         self._series, self._every, self._name = series, every, name
-        self._lock = lock
+        self._changes, self._lock = changes, lock
         # Distinguishes this follower from another one of its name, which may have taken over.
         self._holder = uuid4().hex
         self._store = FillStore(update.database, series, lock)
@@ -128,13 +137,13 @@ class _Follower:
 
     def _take_over(self) -> None:
         make_current(self._update.database, self._update.wait)
-        self._store.prepare_following()
+        self._store.prepare_following(self._changes)
         self._before, self._stored = self._store.take_over(self._name, self._holder)
 
     def _deliver(self) -> Fills:
         while True:
             with _noticing_loss():
-                follower, found = self._store.undelivered(self._name, BATCH)
+                follower, found = self._store.undelivered(self._name, BATCH, self._changes)
                 # It was held while that was read.
                 self._lock.check()
                 if follower != self._stored:
@@ -142,7 +151,7 @@ class _Follower:
                     continue
             if not found:
                 return
-            rows = self._series.rows([",".join([one.text for one in found]).encode()])
+            rows = self._series.rows([",".join([one.shown for one in found]).encode()])
             for delivery, fill in zip(found, rows.dicts(), strict=True):
                 yield fill
                 # The next one was requested.

@@ -156,9 +156,16 @@ class Series:
     def arguments(self) -> list[tuple[str, Any]]:
         return [("acc_id", self.account), ("trd_market", self.market)]
 
-    def rows(self, texts: Iterable[bytes], seen_at: int | None = None) -> Rows:
+    def rows(
+        self, texts: Iterable[bytes], observed: bool = False, seen_at: int | None = None
+    ) -> Rows:
         """The rows of texts of many fills each; see `_core._stored_records`."""
-        return _core._stored_records("fills_history", self.arguments, texts, seen_at=seen_at)
+        return _core._stored_records("fills_history", self.arguments, texts, observed, seen_at)
+
+    def changed(self, texts: Iterable[str]) -> Rows:
+        """The rows of changes of fills."""
+        whole = ",".join(texts).encode()
+        return self.rows([whole] if whole else [], observed=True)
 
     @classmethod
     def checked(cls, given: Any) -> Series:

@@ -10,12 +10,20 @@ from itertools import count
 from typing import Any
 
 from boardlot import _core
-from boardlot.archive.database import Database, Row, Transaction, canonical, digest
+from boardlot.archive.database import (
+    Database,
+    Row,
+    Transaction,
+    canonical,
+    digest,
+    format_of,
+    observed,
+)
 from boardlot.archive.freshness import Fetch, row_made
 from boardlot.archive.lists import ListSpec
 from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts
-from boardlot.archive.schema import ORDERS, format_of
+from boardlot.archive.schema import ORDERS
 from boardlot.archive.views import define_custom
 
 # A list that was read this much after the service's time was not: it was a clock that was wrong.
@@ -318,14 +326,4 @@ def changes(database: Database, spec: ListSpec, key: str) -> list[str]:
         "where l.list = ? and l.key = ? order by v.id",
         (spec.name, key),
     )
-    return [_observed(text, seen_at, change) for seen_at, change, text in rows]
-
-
-def _observed(text: str, seen_at: int, change: str) -> str:
-    """A record with two more members, which come last: of duplicate names, the last one counts."""
-    added = {"seen_at": seen_at, "change": change}
-    if any(f'"{name}"' in text for name in added):
-        record = json.loads(text)
-        added |= {f"{name}_2": record[name] for name in [*added] if name in record}
-    members = text[:-1].rstrip()
-    return f"{members}{'' if members == '{' else ','}{json.dumps(added)[1:]}"
+    return [observed(text, seen_at, change) for seen_at, change, text in rows]

@@ -139,23 +139,27 @@ class Reader:
                 )
         return records_of(rows)
 
-    def changes(
-        self, list: ListName | Endpoint, key: str | int | Mapping[str, Any]
-    ) -> Records[Any]:
+    def changes(self, list: AnyListName | Endpoint, key: Any) -> Records[Any]:
         """The records of a list that appeared, changed and disappeared, in this order.
 
         Each record has two more fields: `seen_at`, in microseconds since 1970 (a timestamp in typed
-        columns), and `change`: `"new"`, `"changed"` or `"gone"`. A record that is gone is shown as
-        it was last seen.
+        columns), and `change`: `"new"`, `"changed"`, `"gone"` or, of fills, `"back"`. A record that
+        is gone is shown as it was last seen. Fills that a version before `verify` stored have no
+        `seen_at`.
 
         Args:
-            list: As for `seen`.
-            key: As for `seen`.
+            list: As for `seen`, or `fills`.
+            key: As for `seen`; of fills, an account and a market, such as `("281756", "HK")`.
 
         Raises:
             ConfigError: There is no list of this name, or `key` is not valid.
         """
-        spec = list_named(list)
+        if list == "fills":
+            series = Series.checked(key)
+            rows = series.changed(FillStore(self._database, series).changes())
+            self._warn(rows, series.place, f"fills {series}")
+            return records_of(rows)
+        spec = list_named(list, "fills")
         checked = spec.key_of(key)
         texts = observations.changes(self._database, spec, checked)
         rows = spec.rows(checked, texts, observed=True)
@@ -337,15 +341,14 @@ class Reader:
             key: Only this key, as for `seen`; of `fills`, an `acc_id` and a `trd_market`. By
                 default, all of the archive's.
             at: The list as it was seen at this time, as for `seen`.
-            history: Write every version, as `changes` returns them, with `seen_at` and `change`.
+            history: Write every change, as `changes` returns them, with `seen_at` and `change`.
 
         Returns:
             The number of rows.
 
         Raises:
-            ConfigError: An argument is not valid, such as `history` or `at` of fills, which have
-                no time at which they were seen, or a `path` to something other than a regular
-                file, or to the archive itself.
+            ConfigError: An argument is not valid, such as `at` of fills, or a `path` to something
+                other than a regular file, or to the archive itself.
             StoreError: The file cannot be written; an existing one is unchanged.
         """
         at_micros = None if at is None else _core._micros("at", at)

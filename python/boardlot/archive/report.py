@@ -19,12 +19,17 @@ class Counts:
         new: Records that were not in the archive.
         changed: Records whose contents differ from the previous ones.
         gone: Records that the service no longer lists.
+        back: Fills that were gone and are listed again.
+        unlisted: Fills that `verify` has kept although they are not listed, since they are older
+            than the oldest one that is.
         unchanged: The other records.
     """
 
     new: int = 0
     changed: int = 0
     gone: int = 0
+    back: int = 0
+    unlisted: int = 0
     unchanged: int = 0
 
     def _add(self, other: Counts) -> None:
@@ -76,6 +81,16 @@ class UpdateReport:
         return sum(counts.gone for counts in self.lists.values())
 
     @property
+    def back(self) -> int:
+        """The number of fills that were gone and are back, over all accounts."""
+        return sum(counts.back for counts in self.lists.values())
+
+    @property
+    def unlisted(self) -> int:
+        """The number of fills that were kept although they are not listed, over all accounts."""
+        return sum(counts.unlisted for counts in self.lists.values())
+
+    @property
     def unchanged(self) -> int:
         """The number of unchanged records, over all lists."""
         return sum(counts.unchanged for counts in self.lists.values())
@@ -104,7 +119,9 @@ class UpdateReport:
 
     def __str__(self) -> str:
         rows = list(self.rows())
-        heading = ["list", "key", "new", "changed", "gone", "unchanged", "error"]
+        # These two are of fills, and rare.
+        rare = [name for name in ("back", "unlisted") if any(row[name] for row in rows)]
+        heading = ["list", "key", "new", "changed", "gone", *rare, "unchanged", "error"]
         table = [heading, *([str(row[name]) for name in heading] for row in rows)]
         widths = [max(len(line[place]) for line in table) for place in range(len(heading))]
         lines = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in table)

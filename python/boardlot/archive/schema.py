@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from boardlot.archive.database import RESTORE, Database, Transaction, store_error
+from boardlot.archive.database import RESTORE, Database, Transaction, format_of, store_error
 from boardlot.archive.locks import WAIT
 from boardlot.archive.views import are_current, define_views
 from boardlot.archive.waiting import pause
@@ -25,7 +25,8 @@ ORDERS = 2
 #
 # A fill has a row for each of its versions. A version belongs to a run, which is one complete read;
 # `published` is the last complete run, and readers ignore versions of later ones. So each page is
-# stored in a transaction of its own, and yet a reader sees complete reads only.
+# stored in a transaction of its own, and yet a reader sees complete reads only. A version that was
+# `replaced` by a run without one of its own is gone; if a later run has one, it is back.
 #
 # `service` is where a list comes from. `fetched_at` is the service's time before it was last read
 # completely, and was `ahead` of a clock of the machine that read it.
@@ -118,6 +119,18 @@ CHANGES = {
     2: (
         # The order of a snapshot: the ids of its versions, separated by commas.
         "alter table {schema}.snapshots add column versions text",
+        # When a run that stored something was published. Versions of format 1 have no time.
+        """create table {schema}.series_runs (
+            series bigint not null,
+            run bigint not null,
+            seen_at bigint not null,
+            primary key (series, run))""",
+        # The followers that had received a version when it was gone, or need not receive it since
+        # it is back as they had received it.
+        """create table {schema}.followers_received (
+            version bigint not null,
+            follower text not null,
+            primary key (version, follower))""",
         # An older version that is still connected inserts rows without it, and is refused.
         *(
             statement.replace("TABLE", table)
@@ -144,12 +157,6 @@ def is_ready(database: Database, transaction: Transaction, tables: set[str]) -> 
     # An older one keeps its views, until an update or a follower migrates it.
     is_older = format_of(transaction) < FORMAT
     return is_older or are_current(database, transaction)
-
-
-def format_of(transaction: Transaction) -> int:
-    """The format of an archive."""
-    ((version,),) = transaction.execute("select version from archive_format")
-    return int(version)
 
 
 def check_format(name: str, schema: str, transaction: Transaction, tables: set[str]) -> None:

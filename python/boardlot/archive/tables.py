@@ -195,18 +195,18 @@ def arrow_table(
     """A list with its keys as a pyarrow Table."""
     if history and at is not None:
         raise ConfigError("history has all times, and at is one; pass one of them")
-    if name == "fills" and (history or at is not None):
+    if name == "fills" and at is not None:
         raise ConfigError(
-            f"{'history' if history else 'at'} does not apply to fills, which are stored without "
-            "the time at which they were seen; export them as they are now"
+            "at does not apply to fills; export them as they are now, or all changes with "
+            "history=True"
         )
     _core._import_frame_library("to_arrow")
     import pyarrow as pa
 
     # Without a key, the declared columns are those of no rows.
     if name == "fills":
-        parts = list(_fills(database, None if key is None else Series.checked(key)))
-        parts = parts or [({"account": "", "market": ""}, Series("0", "-").rows([]))]
+        parts = list(_fills(database, None if key is None else Series.checked(key), history))
+        parts = parts or [({"account": "", "market": ""}, Series("0", "-").rows([], history))]
     else:
         spec = list_named(name, "fills")
         keys = _keys(database, spec) if key is None else [spec.key_of(key)]
@@ -225,11 +225,16 @@ def _with_keys(pa: Any, table: Any, keys: dict[str, str]) -> Any:
     return table.rename_columns(names)
 
 
-def _fills(database: Database, only: Series | None) -> Iterator[tuple[dict[str, str], Any]]:
+def _fills(
+    database: Database, only: Series | None, history: bool
+) -> Iterator[tuple[dict[str, str], Any]]:
     stored = database.read("select account, market from series order by account, market")
     for series in [Series(*row) for row in stored] if only is None else [only]:
-        with closing(FillStore(database, series).texts()) as texts:
-            rows = series.rows(texts)
+        if history:
+            rows = series.changed(FillStore(database, series).changes())
+        else:
+            with closing(FillStore(database, series).texts()) as texts:
+                rows = series.rows(texts)
         yield {"account": series.account, "market": series.market}, rows
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -71,15 +71,32 @@ class Update:
 def update(work: Update) -> UpdateReport:
     """Update each list."""
     report = UpdateReport({name: Counts() for name in work.refused}, dict(work.refused))
-    errors: dict[Any, BoardlotError] = {}
     clock = ServiceClock(work.client)
-    make_current(work.database, work.wait)
     for series in work.fills:
         check_service(work.database, series.place, f"fills {series}", work.client)
     for spec, key in work.lists:
         if spec.endpoint is not None:
             check_name(work.database.read, spec.name)
         check_service(work.database, spec.place(key), f"{spec.name} {key}", work.client)
+    make_current(work.database, work.wait)
+    reads: list[ReadOfList] = [
+        (("fills", (series.account, series.market)), FillReader(work, series, clock).update)
+        for series in work.fills
+    ]
+    reads += [
+        ((spec.name, key), partial(read_list, work, spec, key, clock)) for spec, key in work.lists
+    ]
+    read_each(report, reads)
+    return report
+
+
+# A list's name, and what reads it, which returns `False` if the list was recent enough.
+ReadOfList = tuple[Any, Callable[[Counts], bool]]
+
+
+def read_each(report: UpdateReport, reads: Sequence[ReadOfList]) -> None:
+    """Read lists side by side, and report each."""
+    errors: dict[Any, BoardlotError] = {}
 
     def read(name: Any, read_list: Callable[[Counts], bool]) -> None:
         try:
@@ -90,18 +107,19 @@ def update(work: Update) -> UpdateReport:
         except BoardlotError as error:
             errors[name] = error
 
-    reads: list[tuple[Any, Callable[[Counts], bool]]] = [
-        (("fills", (series.account, series.market)), FillReader(work, series, clock).update)
-        for series in work.fills
-    ]
-    reads += [
-        ((spec.name, key), partial(read_list, work, spec, key, clock)) for spec, key in work.lists
-    ]
     # In this order, whichever is read first.
     report.lists.update((name, Counts()) for name, _ in reads)
     side_by_side([partial(read, *one) for one in reads], AT_ONCE)
     report.errors.update((name, errors[name]) for name, _ in reads if name in errors)
-    return report
+
+
+def refuse_future(start: int, now: int) -> None:
+    """Refuse a `start` that has not come."""
+    if start > now:
+        raise ConfigError(
+            f"start is {shown_time(start)}, which is in the future; expected at most "
+            f"{shown_time(now, 'seconds')}, the service's time"
+        )
 
 
 def read_list(work: Update, spec: ListSpec, key: str, clock: ServiceClock, counts: Counts) -> bool:
@@ -150,7 +168,7 @@ class FillReader:
         # By the service's clock, as this machine's may be wrong. The time is past, so no fill
         # arrives in the ranges that are read.
         now = self.clock.reading()
-        with self._writing() as store:
+        with self.writing() as store:
             if self.work.is_fresh(place, self.clock):
                 return False
             fetch = self.clock.fetch()
@@ -160,11 +178,11 @@ class FillReader:
 
     def look(self, counts: Counts, now: int, end: int, not_before: int | None) -> None:
         """The same for a follower, which reads from `not_before` only, and up to `end`."""
-        with self._writing() as store:
+        with self.writing() as store:
             self.read(store, now, counts, end, not_before)
 
     @contextmanager
-    def _writing(self) -> Iterator[FillStore]:
+    def writing(self) -> Iterator[FillStore]:
         """The store of the fills, for one writer at a time."""
         database, client, name = self.work.database, self.work.client, f"fills {self.series}"
         with database.lock(f"update:{name}").held(self.work.wait) as lock:
@@ -187,27 +205,27 @@ class FillReader:
         not_before: int | None = None,
     ) -> None:
         """Read from `overlap` before the newest stored fill, and finish an interrupted read."""
-        start = self.work.start
-        if start is not None and start > now:
-            raise ConfigError(
-                f"start is {shown_time(start)}, which is in the future; expected at most "
-                f"{shown_time(now, 'seconds')}, the service's time"
-            )
-        state = store.state()
-        if state.position is not None and state.run_start is not None:
-            # An update that was interrupted continues first.
-            span = (state.run_start, state.run_end or now)
-            try:
-                self._read_span(store, span, now, counts, state.position)
-            except (ApiError, ConfigError, PaginationError) as error:
-                # The service may have forgotten the cursor, or it is that of another service.
-                if error.retryable:
-                    raise
-                self._read_span(store, span, now, counts)
-            state = store.state()
+        if self.work.start is not None:
+            refuse_future(self.work.start, now)
+        state = self.finish_interrupted(store, now, counts)
         for first, last in self._spans(state, now, not_before):
             span = (first, last if end is None or last < now else end)
             self._read_span(store, span, now, counts, whole_overlap=not_before is None)
+
+    def finish_interrupted(self, store: FillStore, now: int, counts: Counts) -> State:
+        """Continue an update that was interrupted, if there is one."""
+        state = store.state()
+        if state.position is None or state.run_start is None:
+            return state
+        span = (state.run_start, state.run_end or now)
+        try:
+            self._read_span(store, span, now, counts, state.position)
+        except (ApiError, ConfigError, PaginationError) as error:
+            # The service may have forgotten the cursor, or it is that of another service.
+            if error.retryable:
+                raise
+            self._read_span(store, span, now, counts)
+        return store.state()
 
     def _spans(self, state: State, now: int, not_before: int | None) -> Iterator[tuple[int, int]]:
         """The ranges to read: what is new, and what `start` requests and was never read.
@@ -305,7 +323,7 @@ def read_through(work: Update) -> Rows:
         seen_at = store.fetched_at()
         with closing(store.texts()) as texts:
             # An empty text has the time as well.
-            return series.rows(list(texts) or [b""] * (seen_at is not None), seen_at)
+            return series.rows(list(texts) or [b""] * (seen_at is not None), seen_at=seen_at)
     ((spec, key),) = work.lists
     texts_of_list, seen_at = observations.seen_with_time(work.database, spec, key)
     return spec.rows(key, texts_of_list, seen_at=seen_at)

@@ -9,7 +9,7 @@ from typing import Any
 
 from boardlot.archive import samples
 from boardlot.archive.database import Database, Row, Transaction, digest
-from boardlot.archive.fills import CURRENT
+from boardlot.archive.fills import CURRENT, EVENTS
 from boardlot.archive.lists import LISTS, Series, columns_of
 from boardlot.errors import ConfigError
 
@@ -74,7 +74,7 @@ def define_custom(
 def _statements(database: Database, custom: Iterable[Row]) -> dict[str, str]:
     """The query of each view.
 
-    `fills`, and for each list its latest contents and, as `..._history`, all of its changes. Their
+    `fills`, each list's latest contents, and, as `..._history`, all of their changes. Their
     columns are the declared fields, as in a frame; null for a value of another type. `record` is
     the service's own text.
     """
@@ -82,7 +82,12 @@ def _statements(database: Database, custom: Iterable[Row]) -> dict[str, str]:
     statements = {
         "fills": f"select s.account as account, s.market as market"
         f"{_columns(database, fields, {'account', 'market'})}, record "
-        f"from fill_versions f join series s on s.id = f.series where {CURRENT}"
+        f"from fill_versions f join series s on s.id = f.series where {CURRENT}",
+        "fills_history": "select s.account as account, s.market as market"
+        f"{_columns(database, fields, {'account', 'market', 'seen_at', 'change'})}, "
+        f"{database.timestamp_sql('r.seen_at')} as seen_at, e.change as change, record "
+        f"from ({EVENTS}) e join series s on s.id = e.series left join series_runs r "
+        "on r.series = e.series and r.run = e.run where e.run <= s.published",
     }
     for spec in LISTS.values():
         schemas = [columns_of(rows) for rows in spec.samples()]
@@ -96,7 +101,11 @@ def _statements(database: Database, custom: Iterable[Row]) -> dict[str, str]:
 def samples_of_views(custom: Iterable[Row]) -> dict[str, dict[str, Any]]:
     """A value of the type of each column of each view in SQLite, by their names in lower case."""
     keys = {"account": "", "market": "", "record": ""}
-    found = {"fills": _samples(columns_of(Series("0", "-").rows([]))) | keys}
+    of_fills = _samples(columns_of(Series("0", "-").rows([]))) | keys
+    found = {
+        "fills": of_fills,
+        "fills_history": of_fills | {"seen_at": samples.TIME, "change": ""},
+    }
     lists = {
         spec.name: (spec.column, [one for rows in spec.samples() for one in columns_of(rows)])
         for spec in LISTS.values()

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from datetime import timedelta
 from pathlib import Path
@@ -173,8 +173,8 @@ def update(
         raise click.UsageError(f"nothing to update: pass one or more of {options}")
     check_destination(settings, _files_of(file))
     with settings.client() as client, Archive(file) as archive:
-        report = _updated(
-            archive,
+        report = _completed(
+            archive.update,
             client,
             fills=fills,
             start=start,
@@ -184,11 +184,16 @@ def update(
             progress=settings.out is not None and not settings.quiet,
             **keys,
         )
+    return _reported(settings, report, "updated")
+
+
+def _reported(settings: Settings, report: UpdateReport, done: str) -> int:
+    """Show a report, and return the exit status."""
     emit(settings, list(report.rows()))
     if settings.log_format == "json":
         for row in report.rows():
             if not row["error"]:
-                write(settings, "info", f"updated {row['list']} {row['key']}", "", **row)
+                write(settings, "info", f"{done} {row['list']} {row['key']}", "", **row)
     errors = list(report.errors.values())
     for reason, error in zip(report._reasons(), errors, strict=True):
         write(settings, "error", reason, f"boardlot: {escaped(reason)}", **members_of(error))
@@ -198,14 +203,69 @@ def update(
     return status_of_all(errors)
 
 
-def _updated(archive: Archive, client: Any, **options: Any) -> UpdateReport:
+def _completed(work: Callable[..., Any], client: Any, **options: Any) -> UpdateReport:
     """The report of an update, also of one in which lists failed; keys that are not valid raise."""
     report: UpdateReport
     try:
-        report = archive.update(client, **options)
+        report = work(client, **options)
     except ArchiveUpdateError as error:
         report = error.report
     return report
+
+
+@archive.command(
+    "verify",
+    cls=DataCommand,
+    params=[
+        _file(),
+        _fills(
+            multiple=True,
+            required=True,
+            help="Fills of an account in a market; repeat it for more.",
+        ),
+        click.Option(
+            ["--start"],
+            type=parse_time,
+            metavar="TIME",
+            help="Verify fills from this time on; by default, all that was ever read. Old ones "
+            "that are not listed are then gone, too.",
+        ),
+        click.Option(
+            ["--accept-gone"],
+            is_flag=True,
+            help="Accept that nothing is listed, or that more than 10 fills and 1 % are gone.",
+        ),
+    ],
+    examples=[
+        f"{UPDATE} --fills 281756:HK && "
+        "boardlot --profile live archive verify trades.db --fills 281756:HK"
+    ],
+)
+@click.pass_obj
+def verify(
+    settings: Settings,
+    /,
+    file: str,
+    fills: Sequence[tuple[str, str]],
+    start: str | int | None,
+    accept_gone: bool,
+) -> int:
+    """Read all fills again that an archive covers, and store what differs.
+
+    Fills that the archive lacks are added, others are corrected, and those that the service no
+    longer lists are gone: they leave fills and stay in fills_history. If the command is killed, run
+    it again: it begins again.
+    """
+    with _existing(settings, file) as archive, settings.client() as client:
+        report = _completed(
+            archive.verify,
+            client,
+            fills=fills,
+            start=start,
+            accept_gone=accept_gone,
+            progress=settings.out is not None and not settings.quiet,
+        )
+    return _reported(settings, report, "verified")
 
 
 @archive.command(
@@ -398,6 +458,11 @@ def restore(settings: Settings, backup: str, file: str) -> None:
             help="The name of this follower; each name has its own position.",
         ),
         *_ranges(),
+        click.Option(
+            ["--changes"],
+            is_flag=True,
+            help="Every change, with seen_at and change: also fills that are gone or back.",
+        ),
     ],
     examples=["boardlot --profile live archive follow trades.db --fills 281756:HK"],
 )
@@ -410,6 +475,7 @@ def follow(
     name: str,
     start: str | int | None,
     overlap_days: float,
+    changes: bool,
 ) -> None:
     """Print each new or changed fill as a line of JSON, exactly once, until Ctrl-C or SIGTERM.
 
@@ -434,6 +500,7 @@ def follow(
             name=name,
             start=start,
             overlap=timedelta(days=overlap_days),
+            changes=changes,
         ):
             out.write(json.dumps(fill).encode() + b"\n")
             out.flush()
