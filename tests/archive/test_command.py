@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from datetime import datetime, timezone
 from pathlib import Path
 
 import boardlot as bl
@@ -226,6 +227,16 @@ def test_fills_are_verified(run, book):
         "sql", "select change, count(*) as n from fills_history group by 1", "--format", "csv"
     )
     assert sorted(changes.out.splitlines()) == ["change,n", "gone,30", "new,30"]
+
+
+def test_the_period_that_is_covered_is_shown(run, book):
+    book.put_fills(3)
+    today = f"{datetime.now(timezone.utc):%Y-%m-%d}"
+    row = json.loads(run("update", "--fills", "281756:HK", "--format", "jsonl").out)
+    assert row["from"] < row["until"] and row["until"] >= today
+    assert json.loads(run("status", "--format", "jsonl").out)["until"] >= today
+    said = run("check").err
+    assert f"fills 281756 HK are covered from {row['from']} until {row['until']}" in said
 
 
 def test_every_list_has_an_option_that_says_what_it_stores():

@@ -147,6 +147,7 @@ def test_a_fill_that_comes_on_two_pages_counts_once(at_once, archive, book, clie
     assert archive.fills(*HK).all() == book.expected()
 
 
+@pytest.mark.filterwarnings("ignore:.*and none of these there")
 def test_fills_are_read_in_parts_in_the_order_of_the_service(archive, book, client, monkeypatch):
     book.put_fills(40)
     now = book.now()

@@ -11,6 +11,8 @@ from ..support.paged_service import page
 from .service import DAY, HK, HOUR, fill, fills_path, followed, ids, take, unavailable
 from .verifying import check
 
+# An account may have no fill.
+pytestmark = pytest.mark.filterwarnings("ignore:.*and none of these there")
 EMPTY = page("fills_history", [], None)
 
 

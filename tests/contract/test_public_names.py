@@ -22,6 +22,7 @@ RETURNED = {
     "QueryResult",
     "RecordedRequest",
     "Finding",
+    "Findings",
     "UpdateReport",
 }
 # A class of the package, or a private name, as an error would show it.

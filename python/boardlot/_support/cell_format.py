@@ -34,6 +34,11 @@ def shown_time(micros: int, timespec: str = "auto") -> str:
     return time_of(micros).isoformat(timespec=timespec).replace("+00:00", "Z")
 
 
+def shown_second(time: datetime) -> str:
+    """A time in UTC, in whole seconds."""
+    return time.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
 class Column(NamedTuple):
     """A column as the schema declares it, or as inferred for an unknown field."""
 

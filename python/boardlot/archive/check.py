@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from boardlot._support.cell_format import shown_time
@@ -37,9 +38,34 @@ class Finding:
         return f"{self.list} {self.key}: {self.text}"
 
 
-def check(database: Database, unread: int) -> list[Finding]:
+class Findings(list[Finding]):
+    """The findings of a check.
+
+    Attributes:
+        periods: The period of the fills of each account that the archive covers, by the account and
+            the market, such as `"281756 HK"`: nothing is known of what is before or after.
+    """
+
+    periods: dict[str, tuple[datetime, datetime]]
+
+
+def check(database: Database, unread: int) -> Findings:
     """All findings; see `Archive.check`."""
     now = service_now(database)
+    findings = Findings(_findings(database, unread, now))
+    findings.periods = {}
+    for series in _series(database):
+        if (period := FillStore(database, series).state().period) is not None:
+            findings.periods[str(series)] = period
+    return findings
+
+
+def _series(database: Database) -> list[Series]:
+    query = "select account, market from series order by account, market"
+    return [Series(*row) for row in database.read(query)]
+
+
+def _findings(database: Database, unread: int, now: int) -> list[Finding]:
     return [
         *_gaps(database, now),
         *_fills_twice(database),
@@ -51,9 +77,7 @@ def check(database: Database, unread: int) -> list[Finding]:
 
 
 def _gaps(database: Database, now: int) -> Iterator[Finding]:
-    query = "select account, market from series order by account, market"
-    for account, market in database.read(query):
-        series = Series(account, market)
+    for series in _series(database):
         for start, end in gaps(FillStore(database, series).state(), now):
             yield Finding(
                 "gap",

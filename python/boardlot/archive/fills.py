@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
 from boardlot import _core
+from boardlot._support.cell_format import time_of
 from boardlot.archive.database import (
     Database,
     Row,
@@ -85,6 +87,14 @@ class State:
     covered: list[Row]
     # When the whole overlap was read for the last time, by the service's clock.
     overlap_read_at: int | None
+
+    @property
+    def period(self) -> tuple[datetime, datetime] | None:
+        """The first and the last time that were read; `gaps` are between them."""
+        if not self.covered:
+            return None
+        first, last = self.covered[0][0], max(end for _, end in self.covered)
+        return time_of(first), time_of(last)
 
 
 @dataclass(frozen=True, order=True)

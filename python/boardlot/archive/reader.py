@@ -17,7 +17,7 @@ from boardlot._support.cell_format import shown_time, time_of
 from boardlot._support.clients import Time
 from boardlot.archive import observations
 from boardlot.archive.arguments import micros, path_of
-from boardlot.archive.check import Finding, check
+from boardlot.archive.check import Findings, check
 from boardlot.archive.database import Database
 from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.freshness import Place, row_of, service_now
@@ -65,7 +65,8 @@ class Reader:
 
         Returns:
             The service's own values; empty if the archive has none. A warning says that no update
-            has read these fills, or none as far back as `start`.
+            has read these fills, or none as far back as `start`, or, of an empty result, which
+            period the archive covers.
 
         Raises:
             ConfigError: An argument is not valid.
@@ -84,14 +85,22 @@ class Reader:
         with closing(store.texts(code, first, last)) as texts:
             rows = series.rows(texts)
         self._warn(rows, series.place, f"fills {series}")
-        covered = [] if first is None else [begin for begin, _ in store.state().covered]
-        if covered and first < (earliest := min(covered)):
-            warnings.warn(
-                f"the archive {self._database.name} has fills {series} from {shown_time(earliest)} "
-                "on; update(fills=..., start=...) reads earlier ones",
-                # For the line of the caller, behind `explained`.
-                stacklevel=3,
-            )
+        if not len(rows) or first is not None:
+            covered = store.state().covered
+            earliest = min((begin for begin, _ in covered), default=0)
+            text = ""
+            if not len(rows) and covered:
+                until = shown_time(max(end for _, end in covered))
+                text = f"from {shown_time(earliest)} until {until}, and none of these there"
+            elif first is not None and first < earliest:
+                text = f"from {shown_time(earliest)} on"
+            if text:
+                warnings.warn(
+                    f"the archive {self._database.name} has fills {series} {text}; "
+                    "update(fills=..., start=...) reads earlier ones",
+                    # For the line of the caller, behind `explained`.
+                    stacklevel=3,
+                )
         return StoredFills(rows)
 
     def _warn(self, found: Sized, place: Place, what: str) -> None:
@@ -185,7 +194,7 @@ class Reader:
         self._warn(found, series.place, f"fills {series}")
         return [(time_of(start), time_of(end)) for start, end in found]
 
-    def check(self, *, unread: timedelta = UNREAD) -> list[Finding]:
+    def check(self, *, unread: timedelta = UNREAD) -> Findings:
         """The problems of the archive's contents.
 
         Spans of fills that were not read (`"gap"`), ids that were sent twice with different
@@ -198,7 +207,8 @@ class Reader:
                 this machine knows it, otherwise by this machine's.
 
         Returns:
-            A finding for each problem.
+            A list with a finding for each problem. Its `periods` are those of fills that the
+            archive covers.
 
         Raises:
             ConfigError: `unread` is not a timedelta of 0 or more.
@@ -207,7 +217,8 @@ class Reader:
 
     def status(self) -> list[dict[str, Any]]:
         """A row for each list: its name and key, the number of its records, when it was read last,
-        and whether an update of it was interrupted.
+        and whether an update of it was interrupted. `from` and `until` are the period of fills that
+        the archive covers; `None` for other lists.
 
         Raises:
             StoreError: The archive cannot be read.
@@ -215,12 +226,14 @@ class Reader:
         rows = self._database.read(
             "select 'fills', s.account || ' ' || s.market, (select count(*) from fill_versions f "
             "where f.series = s.id and f.run <= s.published "
-            "and (f.replaced is null or f.replaced > s.published)), s.read_at, s.position "
+            "and (f.replaced is null or f.replaced > s.published)), s.read_at, s.position, "
+            "(select min(start_at) from coverage c where c.series = s.id), "
+            "(select max(end_at) from coverage c where c.series = s.id) "
             "from series s order by s.account, s.market"
         )
         rows += self._database.read(
             "select l.list, l.key, (select count(*) from snapshot_records r "
-            "where r.list = l.id and r.snapshot = l.snapshot), l.read_at, null "
+            "where r.list = l.id and r.snapshot = l.snapshot), l.read_at, null, null, null "
             "from lists l where l.read_at is not null order by l.list, l.key"
         )
         return [
@@ -230,8 +243,10 @@ class Reader:
                 "records": count,
                 "read_at": None if read_at is None else time_of(read_at),
                 "unfinished": position is not None,
+                "from": None if first is None else time_of(first),
+                "until": None if last is None else time_of(last),
             }
-            for name, key, count, read_at, position in rows
+            for name, key, count, read_at, position, first, last in rows
         ]
 
     def _followers(self) -> list[tuple[str, str]]:

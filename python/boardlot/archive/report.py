@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 
+from boardlot._support.cell_format import shown_second
 from boardlot.errors import ArchiveUpdateError, BoardlotError
 
 # The name of a list and its key: text, or an account and a market.
@@ -53,6 +55,8 @@ class UpdateReport:
             contents of these lists are unchanged, except for complete pages of fills, from which
             the next update continues.
         fresh: The lists that were not read, because they had been read less than `max_age` ago.
+        periods: The period of the fills of each account that the archive covers, from the first
+            time that was read until the last one; `gaps` lists the spans between that were not.
 
     Example:
         >>> with bl.Archive(folder / "trades.db") as archive:
@@ -64,6 +68,7 @@ class UpdateReport:
     lists: dict[Name, Counts] = field(default_factory=dict)
     errors: dict[Name, BoardlotError] = field(default_factory=dict)
     fresh: set[Name] = field(default_factory=set)
+    periods: dict[Name, tuple[datetime, datetime]] = field(default_factory=dict)
 
     @property
     def new(self) -> int:
@@ -112,16 +117,22 @@ class UpdateReport:
         raise error from errors[0]
 
     def rows(self) -> Iterator[dict[str, str | int]]:
-        """A row for each list: its name, key, counts and error. Raises nothing."""
+        """A row for each list: its name, key, period, counts and error. Raises nothing."""
         for name, counts in self.lists.items():
             error = str(self.errors.get(name, ""))
-            yield {"list": name[0], "key": _shown(name[1]), **vars(counts), "error": error}
+            period = self.periods.get(name)
+            first, last = ("", "") if period is None else map(shown_second, period)
+            of_list = {"list": name[0], "key": _shown(name[1]), "from": first, "until": last}
+            yield {**of_list, **vars(counts), "error": error}
 
     def __str__(self) -> str:
         rows = list(self.rows())
-        # These two are of fills, and rare.
-        rare = [name for name in ("back", "unlisted") if any(row[name] for row in rows)]
-        heading = ["list", "key", "new", "changed", "gone", *rare, "unchanged", "error"]
+        # These are of fills, and some are rare.
+        period, rare = (
+            [name for name in names if any(row[name] for row in rows)]
+            for names in (("from", "until"), ("back", "unlisted"))
+        )
+        heading = ["list", "key", *period, "new", "changed", "gone", *rare, "unchanged", "error"]
         table = [heading, *([str(row[name]) for name in heading] for row in rows)]
         widths = [max(len(line[place]) for line in table) for place in range(len(heading))]
         lines = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in table)

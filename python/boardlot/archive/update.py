@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -87,7 +88,17 @@ def update(work: Update) -> UpdateReport:
         ((spec.name, key), partial(read_list, work, spec, key, clock)) for spec, key in work.lists
     ]
     read_each(report, reads)
+    report.periods.update(periods(work))
     return report
+
+
+def periods(work: Update) -> dict[Name, tuple[datetime, datetime]]:
+    """The period of each account's fills that the archive covers by now."""
+    found = {
+        ("fills", (series.account, series.market)): FillStore(work.database, series).state().period
+        for series in work.fills
+    }
+    return {name: period for name, period in found.items() if period is not None}
 
 
 # A list's name, and what reads it, which returns `False` if the list was recent enough.

@@ -24,7 +24,7 @@ from boardlot.archive.freshness import ServiceClock, check_service
 from boardlot.archive.lists import Series
 from boardlot.archive.report import Counts, UpdateReport
 from boardlot.archive.schema import make_current
-from boardlot.archive.update import FillReader, Update, read_each, refuse_future
+from boardlot.archive.update import FillReader, Update, periods, read_each, refuse_future
 from boardlot.errors import ConfigError, ProtocolError
 from boardlot.pager import Pager
 
@@ -57,6 +57,7 @@ def verify(work: Update, accept_gone: bool) -> UpdateReport:
         for series in work.fills
     ]
     read_each(report, reads)
+    report.periods.update(periods(work))
     return report
 
 
@@ -95,6 +96,15 @@ class _Complete:
     groups: list[_Group] = field(default_factory=list)
     # What the last part listed: the service's ranges may be inexact.
     last: Fills = field(default_factory=dict)
+
+    def list_older(self, listed: Fills) -> None:
+        """Take account of a read that came later: an answer of the first one may be empty."""
+        found = [Head(identity, 0, updated) for identity, updated, *_ in listed.values()]
+        self.oldest = min(
+            [*found, *([self.oldest] if self.oldest else [])],
+            key=lambda one: one.updated,
+            default=None,
+        )
 
     def compare(self, heads: list[Head], listed: Fills) -> None:
         """Compare the next part of the range."""
@@ -142,14 +152,18 @@ class _Verifier:
                 at = self._compare_some(store, complete, start, began, counts)
         if complete.oldest is None and complete.had and not self.accept_gone:
             raise self._too_few(complete.had, complete.had)
-        groups = [one for one in complete.groups if not self._is_unlisted(one, complete, counts)]
         undecided = 0
-        for first in range(0, len(groups), TIMES):
+        for first in range(0, len(complete.groups), TIMES):
             with self._writing(counts) as store:
-                for group in groups[first : first + TIMES]:
-                    undecided += self._read_time(store, group, counts)
+                for group in complete.groups[first : first + TIMES]:
+                    undecided += self._read_time(store, complete, group, counts)
         with self._writing(counts) as store:
-            gone = store.still_there([one for group in groups for one in group.missing])
+            gone = store.still_there([one for group in complete.groups for one in group.missing])
+            if self.work.start is None and (oldest := complete.oldest) is not None:
+                # The service may list them no longer because they are old.
+                unlisted = [one for one in gone if one.updated < oldest.updated]
+                counts.unlisted += len(unlisted)
+                gone = gone[len(unlisted) :]
             if gone and not self._read_since(store, began, complete.newest, counts):
                 undecided, gone = undecided + len(gone), []
             gone = store.still_there(gone)
@@ -205,17 +219,9 @@ class _Verifier:
         counts._add(store.correct(listed, self.clock.now(), (start, at), before))
         return at
 
-    def _is_unlisted(self, group: _Group, complete: _Complete, counts: Counts) -> bool:
-        """True for fills that the service may list no longer because they are old."""
-        oldest = complete.oldest
-        if self.work.start is not None or oldest is None or group.older is not None:
-            return False
-        old = [one for one in group.missing if one.updated < oldest.updated]
-        counts.unlisted += len(old)
-        group.missing = [one for one in group.missing if one.updated >= oldest.updated]
-        return not group.missing
-
-    def _read_time(self, store: FillStore, group: _Group, counts: Counts) -> int:
+    def _read_time(
+        self, store: FillStore, complete: _Complete, group: _Group, counts: Counts
+    ) -> int:
         """Read the time of fills again; how many of them may be there or not."""
         group.missing = store.still_there(group.missing)
         if not group.missing:
@@ -224,6 +230,7 @@ class _Verifier:
             listed = self._listed(store, *group.range)
             assert listed is not None
             if group.is_between(listed):
+                complete.list_older(listed)
                 self._correct(store, listed, group.missing, counts)
                 group.missing = [one for one in group.missing if one.identity not in listed]
                 return 0

@@ -74,7 +74,8 @@ def define_custom(
 def _statements(database: Database, custom: Iterable[Row]) -> dict[str, str]:
     """The query of each view.
 
-    `fills`, each list's latest contents, and, as `..._history`, all of their changes. Their
+    `fills`, each list's latest contents, and, as `..._history`, all of their changes; and the spans
+    of time of which fills were read. Their
     columns are the declared fields, as in a frame; null for a value of another type. `record` is
     the service's own text.
     """
@@ -88,6 +89,10 @@ def _statements(database: Database, custom: Iterable[Row]) -> dict[str, str]:
         f"{database.timestamp_sql('r.seen_at')} as seen_at, e.change as change, record "
         f"from ({EVENTS}) e join series s on s.id = e.series left join series_runs r "
         "on r.series = e.series and r.run = e.run where e.run <= s.published",
+        "coverage_of_fills": "select s.account as account, s.market as market, "
+        f"{database.timestamp_sql('c.start_at')} as covered_from, "
+        f"{database.timestamp_sql('c.end_at')} as covered_until "
+        "from coverage c join series s on s.id = c.series",
     }
     for spec in LISTS.values():
         schemas = [columns_of(rows) for rows in spec.samples()]
@@ -105,6 +110,12 @@ def samples_of_views(custom: Iterable[Row]) -> dict[str, dict[str, Any]]:
     found = {
         "fills": of_fills,
         "fills_history": of_fills | {"seen_at": samples.TIME, "change": ""},
+        "coverage_of_fills": {
+            "account": "",
+            "market": "",
+            "covered_from": samples.TIME,
+            "covered_until": samples.TIME,
+        },
     }
     lists = {
         spec.name: (spec.column, [one for rows in spec.samples() for one in columns_of(rows)])

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import click
 
-from boardlot._support.cell_format import escaped
+from boardlot._support.cell_format import escaped, shown_second
 from boardlot._support.nearest import did_you_mean
 from boardlot.archive import Archive, Finding, UpdateReport
 from boardlot.archive.arguments import EVERY_MIN, SECONDS_MAX, server_address
@@ -279,7 +279,8 @@ def status(settings: Settings, file: str) -> None:
     """Show what an archive contains: a row for each list."""
     with _existing(settings, file) as archive:
         rows = archive.status()
-    emit(settings, [{**row, "read_at": str(row["read_at"] or "")} for row in rows])
+    times = ("read_at", "from", "until")
+    emit(settings, [{**row, **{name: str(row[name] or "") for name in times}} for row in rows])
 
 
 @archive.command(
@@ -372,6 +373,9 @@ def check(settings: Settings, file: str, unread_days: float) -> int:
         found = archive.check(unread=timedelta(days=unread_days))
     columns = [field.name for field in dataclasses.fields(Finding)]
     emit(settings, PlainRows([dataclasses.asdict(one) for one in found], columns))
+    for key, period in found.periods.items():
+        first, last = map(shown_second, period)
+        note(f"fills {key} are covered from {first} until {last}")
     return FAILED if found else 0
 
 
