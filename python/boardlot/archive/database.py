@@ -9,11 +9,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from boardlot._support.per_process import PerProcess
 from boardlot.archive.locks import Lock
 from boardlot.errors import ConfigError, StoreError
+
+if TYPE_CHECKING:
+    from boardlot.archive.views import Blocked, View
 
 Row = tuple[Any, ...]
 
@@ -84,6 +87,18 @@ class Database(Protocol):
             StoreError: Somebody is reading what is changed; see `was_locked`.
         """
 
+    def replace_view(
+        self, transaction: Transaction, name: str, view: View, *, wait: bool
+    ) -> Blocked | None:
+        """Create a view, or replace it in place, so that views of users that depend on it survive.
+
+        Args:
+            wait: Wait for readers, for a moment.
+
+        Returns:
+            Why it could not be replaced; it is as it was.
+        """
+
     def was_locked(self, error: StoreError) -> bool:
         """True if a statement has waited too long for somebody who reads."""
 
@@ -117,11 +132,13 @@ class Database(Protocol):
 
     # The parts of a view that the two databases write in different ways.
 
-    def typed(self, field: str, kind: str, unit: str) -> str:
+    @staticmethod
+    def typed(field: str, kind: str, unit: str) -> str:
         """The expression of a declared field of the column `record`, as in a frame; null if it is
         not valid."""
 
-    def timestamp_sql(self, column: str) -> str:
+    @staticmethod
+    def timestamp_sql(column: str) -> str:
         """The expression of a column of microseconds as a point in time."""
 
 

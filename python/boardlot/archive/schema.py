@@ -119,6 +119,9 @@ CHANGES = {
     2: (
         # The order of a snapshot: the ids of its versions, separated by commas.
         "alter table {schema}.snapshots add column versions text",
+        # The digest of each view, of which those that differ are replaced.
+        "drop table {schema}.archive_views",
+        "create table {schema}.archive_views (name text primary key, digest text not null)",
         # When a run that stored something was published. Versions of format 1 have no time.
         """create table {schema}.series_runs (
             series bigint not null,

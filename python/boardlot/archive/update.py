@@ -14,14 +14,14 @@ from boardlot import _core
 from boardlot._core import _Rows as Rows
 from boardlot._support.cell_format import shown_time, time_of
 from boardlot.archive import observations
-from boardlot.archive.database import Database
+from boardlot.archive.database import Database, store_error
 from boardlot.archive.fills import Fills, FillStore, State, add
 from boardlot.archive.freshness import Place, ServiceClock, check_service, is_fresh, service_of
 from boardlot.archive.lists import ListSpec, Series
 from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts, Name, UpdateReport
 from boardlot.archive.schema import make_current
-from boardlot.archive.views import check_name
+from boardlot.archive.views import check_name, replace_views
 from boardlot.archive.waiting import side_by_side
 from boardlot.errors import (
     ApiError,
@@ -89,7 +89,25 @@ def update(work: Update) -> UpdateReport:
     ]
     read_each(report, reads)
     report.periods.update(periods(work))
+    replace_outdated_views(work.database, report)
     return report
+
+
+def replace_outdated_views(database: Database, report: UpdateReport) -> None:
+    """Replace views that are not those of this version, or that somebody was reading; report those
+    that cannot be replaced."""
+    blocked = replace_views(database)
+    if not blocked:
+        return
+    names = ", ".join(one.view for one in blocked)
+    dependents = ", ".join(sorted({name for one in blocked for name in one.dependents}))
+    report.lists["views", names] = Counts()
+    report.errors["views", names] = store_error(
+        database.name,
+        f"cannot replace the view {names}, some of whose columns have another type now, because "
+        f"{dependents} depends on it; everything else was done",
+        hint="Drop what depends on it, run the same update again, and make it again.",
+    )
 
 
 def periods(work: Update) -> dict[Name, tuple[datetime, datetime]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from boardlot.archive import samples
@@ -19,29 +21,76 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 Column = tuple[str, str, str]
 
 
+@dataclass(frozen=True)
+class View:
+    """A view as this version makes it: the expression and the name of each column, and the rest."""
+
+    columns: tuple[tuple[str, str], ...]
+    source: str
+
+    def query(self, existing: Sequence[tuple[str, str]] = ()) -> str:
+        """The query, whose columns keep the place that they have.
+
+        Args:
+            existing: The name of each column that the view has, and the expression of a null of its
+                type.
+        """
+        wanted = {name.lower(): f'{expression} as "{name}"' for expression, name in self.columns}
+        kept = [wanted.pop(name.lower(), f'{null} as "{name}"') for name, null in existing]
+        return f"select {', '.join([*kept, *wanted.values()])} {self.source}"
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """A view that could not be replaced, and what depends on it; nothing if somebody reads it."""
+
+    view: str
+    dependents: tuple[str, ...] = ()
+
+
 def are_current(database: Database, transaction: Transaction) -> bool:
     """True if the views are those that this version makes."""
-    _, made_of = _wanted(database, transaction)
-    return transaction.execute("select digest from archive_views") == [(made_of,)]
+    return not _outdated(database, transaction)
 
 
-def define_views(database: Database, transaction: Transaction) -> None:
-    """Create all views as this version has them."""
-    statements, made_of = _wanted(database, transaction)
-    for name, query in statements.items():
-        # Its columns may have other types, which `create or replace` does not allow.
-        view = f"{database.schema_name}.{name}"
-        transaction.execute(f"drop view if exists {view}")
-        transaction.execute(f"create view {view} as {query}")
-    transaction.execute("delete from archive_views")
-    transaction.execute("insert into archive_views (digest) values (?)", (made_of,))
+def define_views(database: Database, transaction: Transaction) -> list[Blocked]:
+    """Create the views that differ from those of this version, and return those that could not be
+    replaced: they are as they were."""
+    blocked: list[Blocked] = []
+    for name, (view, made_of) in _outdated(database, transaction).items():
+        is_read = any(not one.dependents for one in blocked)
+        found = database.replace_view(transaction, name, view, wait=not is_read)
+        if found is not None:
+            blocked.append(found)
+            continue
+        transaction.execute("delete from archive_views where name = ?", (name,))
+        transaction.execute(
+            "insert into archive_views (name, digest) values (?, ?)", (name, made_of)
+        )
+    return blocked
 
 
-def _wanted(database: Database, transaction: Transaction) -> tuple[dict[str, str], str]:
-    """The query of each view, and a digest of them all."""
+def replace_views(database: Database) -> list[Blocked]:
+    """The same in a transaction of its own; the views on which others depend."""
+    with database.snapshot() as snapshot:
+        if are_current(database, snapshot):
+            return []
+    with database.defining() as transaction:
+        return [one for one in define_views(database, transaction) if one.dependents]
+
+
+def _outdated(database: Database, transaction: Transaction) -> dict[str, tuple[View, str]]:
+    """The views that are to be created, and a digest of each."""
     custom = transaction.execute("select name, fields from endpoints order by name")
-    statements = _statements(database, custom)
-    return statements, digest(json.dumps(statements))
+    known: dict[str, str] = dict(transaction.execute("select name, digest from archive_views"))
+    wanted = _wanted(type(database), tuple(custom))
+    return {name: one for name, one in wanted.items() if known.get(name) != one[1]}
+
+
+@lru_cache(maxsize=16)
+def _wanted(database: type[Database], custom: tuple[Row, ...]) -> dict[str, tuple[View, str]]:
+    views = _views(database, custom)
+    return {name: (view, digest(view.query())) for name, view in views.items()}
 
 
 def check_name(rows: Callable[[str, Sequence[Any]], list[Row]], name: str) -> None:
@@ -71,36 +120,41 @@ def define_custom(
     define_views(database, transaction)
 
 
-def _statements(database: Database, custom: Iterable[Row]) -> dict[str, str]:
-    """The query of each view.
+def _views(database: type[Database], custom: Iterable[Row]) -> dict[str, View]:
+    """Each view.
 
     `fills`, each list's latest contents, and, as `..._history`, all of their changes; and the spans
-    of time of which fills were read. Their
-    columns are the declared fields, as in a frame; null for a value of another type. `record` is
-    the service's own text.
+    of time of which fills were read. Their columns are the declared fields, as in a frame; null for
+    a value of another type. `record` is the service's own text.
     """
     fields = columns_of(Series("0", "-").rows([]))
-    statements = {
-        "fills": f"select s.account as account, s.market as market"
-        f"{_columns(database, fields, {'account', 'market'})}, record "
-        f"from fill_versions f join series s on s.id = f.series where {CURRENT}",
-        "fills_history": "select s.account as account, s.market as market"
-        f"{_columns(database, fields, {'account', 'market', 'seen_at', 'change'})}, "
-        f"{database.timestamp_sql('r.seen_at')} as seen_at, e.change as change, record "
-        f"from ({EVENTS}) e join series s on s.id = e.series left join series_runs r "
-        "on r.series = e.series and r.run = e.run where e.run <= s.published",
-        "coverage_of_fills": "select s.account as account, s.market as market, "
-        f"{database.timestamp_sql('c.start_at')} as covered_from, "
-        f"{database.timestamp_sql('c.end_at')} as covered_until "
-        "from coverage c join series s on s.id = c.series",
+    keys, record = [("s.account", "account"), ("s.market", "market")], ("record", "record")
+    of_fills = _columns(database, fields, {"account", "market"})
+    changes = _columns(database, fields, {"account", "market", "seen_at", "change"})
+    seen_at = (database.timestamp_sql("r.seen_at"), "seen_at")
+    first, last = map(database.timestamp_sql, ("c.start_at", "c.end_at"))
+    views = {
+        "fills": View(
+            (*keys, *of_fills, record),
+            f"from fill_versions f join series s on s.id = f.series where {CURRENT}",
+        ),
+        "fills_history": View(
+            (*keys, *changes, seen_at, ("e.change", "change"), record),
+            f"from ({EVENTS}) e join series s on s.id = e.series left join series_runs r "
+            "on r.series = e.series and r.run = e.run where e.run <= s.published",
+        ),
+        "coverage_of_fills": View(
+            (*keys, (first, "covered_from"), (last, "covered_until")),
+            "from coverage c join series s on s.id = c.series",
+        ),
     }
     for spec in LISTS.values():
         schemas = [columns_of(rows) for rows in spec.samples()]
         by_name = {field[0]: field for schema in reversed(schemas) for field in schema}
-        statements |= _of_list(database, spec.name, spec.column, list(by_name.values()))
+        views |= _of_list(database, spec.name, spec.column, list(by_name.values()))
     for name, text in custom:
-        statements |= _of_list(database, name, "key", [tuple(field) for field in json.loads(text)])
-    return statements
+        views |= _of_list(database, name, "key", [tuple(field) for field in json.loads(text)])
+    return views
 
 
 def samples_of_views(custom: Iterable[Row]) -> dict[str, dict[str, Any]]:
@@ -133,25 +187,34 @@ def _samples(fields: list[Column]) -> dict[str, Any]:
     return {name.lower(): samples.of_kind(kind) for name, kind, _ in fields}
 
 
-def _of_list(database: Database, name: str, key: str, fields: list[Column]) -> dict[str, str]:
+def _of_list(
+    database: type[Database], name: str, key: str, fields: list[Column]
+) -> dict[str, View]:
     chosen = (
-        f'select l.key as "{key}"{_columns(database, fields, {key, "seen_at", "change"})}, '
-        f"{database.timestamp_sql('v.seen_at')} as seen_at"
+        ("l.key", key),
+        *_columns(database, fields, {key, "seen_at", "change"}),
+        (database.timestamp_sql("v.seen_at"), "seen_at"),
     )
-    one = f"where l.list = '{name}'"
+    one, record = f"where l.list = '{name}'", ("record", "record")
     return {
-        f'"{name}"': f"{chosen}, record from lists l join snapshot_records r on r.list = l.id "
-        "and r.snapshot = l.snapshot join versions v on v.list = r.list and v.id = r.version "
-        f"{one}",
-        f'"{name}_history"': f"{chosen}, v.change as change, record from lists l "
-        f"join versions v on v.list = l.id {one}",
+        name: View(
+            (*chosen, record),
+            "from lists l join snapshot_records r on r.list = l.id and r.snapshot = l.snapshot "
+            f"join versions v on v.list = r.list and v.id = r.version {one}",
+        ),
+        f"{name}_history": View(
+            (*chosen, ("v.change", "change"), record),
+            f"from lists l join versions v on v.list = l.id {one}",
+        ),
     }
 
 
-def _columns(database: Database, fields: list[Column], taken: set[str]) -> str:
+def _columns(
+    database: type[Database], fields: list[Column], taken: set[str]
+) -> list[tuple[str, str]]:
     taken, columns = {*taken, "record"}, []
     for name, kind, unit in fields:
         if NAME.fullmatch(name) and name.lower() not in taken:
             taken.add(name.lower())
-            columns.append(f', {database.typed(name, kind, unit)} as "{name}"')
-    return "".join(columns)
+            columns.append((database.typed(name, kind, unit), name))
+    return columns

@@ -19,7 +19,7 @@ from psycopg.pq import TransactionStatus
 
 from boardlot._support.hidden import Hidden, without_frames
 from boardlot._support.postgres import reason, search_path
-from boardlot.archive import samples, schema
+from boardlot.archive import samples, schema, views
 from boardlot.archive.database import (
     MIGRATED,
     RESTORE,
@@ -34,8 +34,15 @@ from boardlot.errors import ConfigError, StoreError
 
 SCHEMA = "boardlot_archive"
 CONNECT_TIMEOUT = 10
-# The most seconds that a change of tables or views waits for readers.
-LOCK_TIMEOUT_S = 1
+# The most milliseconds that a change of tables or views waits for readers.
+LOCK_TIMEOUT_MS = 500
+# The columns of a view, with their types.
+COLUMNS = """\
+select a.attname, format_type(a.atttypid, a.atttypmod) from pg_attribute a
+join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+where n.nspname = ? and c.relname = ? and a.attnum > 0 and not a.attisdropped order by a.attnum"""
+# In the detail of an error: "view mart.sums depends on view dividends".
+DEPENDENT = re.compile(r"^(.+?) depends on ", re.MULTILINE)
 # Only one process at a time creates the tables.
 PREPARING = "prepare"
 # A server or role may have other defaults.
@@ -203,8 +210,39 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
         with self.transaction() as transaction:
             transaction.execute("select pg_advisory_xact_lock(?)", (self._key(PREPARING),))
             # Whoever waits for a long reader is waited for by all other readers.
-            transaction.execute(f"set local lock_timeout = '{LOCK_TIMEOUT_S}s'")
+            transaction.execute(f"set local lock_timeout = {LOCK_TIMEOUT_MS}")
             yield transaction
+
+    def replace_view(
+        self, transaction: Transaction, name: str, view: views.View, *, wait: bool
+    ) -> views.Blocked | None:
+        full_name = f'{SCHEMA}."{name}"'
+        existing = transaction.execute(COLUMNS, (SCHEMA, name))
+        query = view.query([(column, f"null::{of_type}") for column, of_type in existing])
+        # As in place, or, with columns of other types, as a new one.
+        ways = (
+            (f"create or replace view {full_name} as {query}",),
+            (f"drop view {full_name}", f"create view {full_name} as {query}"),
+        )
+        timeout = LOCK_TIMEOUT_MS if wait else 1
+        for statements in ways:
+            transaction.execute(f"savepoint view; set local lock_timeout = {timeout}")
+            try:
+                for statement in statements:
+                    transaction.execute(statement)
+            except psycopg.Error as error:
+                transaction.execute("rollback to view")
+                if isinstance(error, psycopg.errors.LockNotAvailable):
+                    return views.Blocked(name)
+                if isinstance(error, psycopg.errors.DependentObjectsStillExist):
+                    detail = error.diag.message_detail or "something"
+                    return views.Blocked(name, tuple(DEPENDENT.findall(detail)) or (detail,))
+                if not isinstance(error, psycopg.errors.InvalidTableDefinition):
+                    raise
+            else:
+                transaction.execute("release view; set local lock_timeout to default")
+                return None
+        return None
 
     def was_locked(self, error: StoreError) -> bool:
         return isinstance(error.__cause__, psycopg.errors.LockNotAvailable)
@@ -267,10 +305,12 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     def reads(self, path: str) -> bool:
         return False
 
-    def typed(self, field: str, kind: str, unit: str) -> str:
+    @staticmethod
+    def typed(field: str, kind: str, unit: str) -> str:
         return postgres_types.typed(field, kind, unit)
 
-    def timestamp_sql(self, column: str) -> str:
+    @staticmethod
+    def timestamp_sql(column: str) -> str:
         return postgres_types.timestamp_sql(column)
 
 

@@ -209,6 +209,17 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
     def defining(self) -> AbstractContextManager[Transaction]:
         return self.transaction()
 
+    def replace_view(
+        self, transaction: Transaction, name: str, view: views.View, *, wait: bool
+    ) -> None:
+        existing: list[Row] = []
+        # One that selects from what does not exist has no columns.
+        with suppress(sqlite3.OperationalError):
+            existing = transaction.execute(f'pragma main.table_info("{name}")')
+        transaction.execute(f'drop view if exists main."{name}"')
+        query = view.query([(column, "null") for _, column, *_ in existing])
+        transaction.execute(f'create view main."{name}" as {query}')
+
     def was_locked(self, error: StoreError) -> bool:
         # Readers do not keep a writer from it.
         return False
@@ -258,10 +269,12 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
             found is not None and found in map(identity_of, own)
         )
 
-    def typed(self, field: str, kind: str, unit: str) -> str:
+    @staticmethod
+    def typed(field: str, kind: str, unit: str) -> str:
         return sqlite_types.typed(field, kind, unit)
 
-    def timestamp_sql(self, column: str) -> str:
+    @staticmethod
+    def timestamp_sql(column: str) -> str:
         return sqlite_types.timestamp_sql(column)
 
 

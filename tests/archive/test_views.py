@@ -1,0 +1,155 @@
+"""The views of an archive, and those that users build on them: what they have stays as it is."""
+
+import time
+from pathlib import Path
+
+import boardlot as bl
+import pytest
+
+from .service import HK, path_of
+from .test_older_archives import statements
+
+OLDER = "update archive_views set digest = 'older'"
+SUMS = "create schema mart; create view mart.sums as select code, sum(qty) as n from {} group by 1"
+
+
+def kline(**record):
+    path = "/api/v1.0/quote/{symbol}/history-kline"
+    return bl.Endpoint("kline", "GET", path, rows="data.list", record=record)
+
+
+KEY = {"symbol": "HK.00700"}
+
+
+@pytest.fixture
+def filled(archive, book, client):
+    book.put_fills(3)
+    book.lists["/api/v1.0/quote/HK.00700/history-kline"] = [{"day": "2026-01-02", "close": "1.5"}]
+    archive.update(client, fills=[HK], lists=[(kline(day="date", close="decimal"), KEY)])
+    return archive
+
+
+def columns(archive, view):
+    return archive.sql(f"select * from {view}").columns
+
+
+def test_columns_keep_their_place_and_new_ones_come_last(filled, client):
+    """Also those that an endpoint no longer declares."""
+    assert columns(filled, "kline") == ["key", "day", "close", "seen_at", "record"]
+    later = kline(volume="integer", day="date")
+    assert filled.update(client, lists=[(later, KEY)])
+    assert columns(filled, "kline") == ["key", "day", "close", "seen_at", "record", "volume"]
+    ((_, day, close, *_, volume),) = filled.sql("select * from kline")
+    assert str(day) == "2026-01-02" and close is volume is None
+    # One of another type has it at once: nothing depends on it.
+    assert filled.update(client, lists=[(kline(day="text"), KEY)])
+    assert columns(filled, "kline") == ["key", "day", "close", "seen_at", "record", "volume"]
+    assert filled.sql("select day from kline").to_dicts() == [{"day": "2026-01-02"}]
+
+
+def test_only_views_that_differ_are_replaced(filled, client, target):
+    if not target.startswith("postgres"):
+        pytest.skip("views of SQLite have no number")
+    query = "select oid::bigint, xmin::text::bigint from pg_class where relname = 'fills'"
+    before = filled._database.read(query)
+    assert filled.update(client, lists=[(kline(volume="integer"), KEY)])
+    assert filled._database.read(query) == before
+
+
+def test_a_view_on_ours_survives_a_new_endpoint_and_an_upgrade(address, connection, book, client):
+    book.put_fills(3)
+    with bl.Archive(address) as archive:
+        archive.update(client, fills=[HK])
+        connection.execute(SUMS.format("boardlot_archive.fills"))
+        archive.update(client, lists=[(kline(day="date"), KEY)])
+        connection.execute(f"set search_path to boardlot_archive; {OLDER}")
+    with bl.Archive(address) as archive:
+        assert archive.update(client, fills=[HK])
+        assert archive._database.read("select 1 from archive_views where digest = 'older'") == []
+    assert connection.execute("select n from mart.sums").fetchall() == [(300.0,)]
+
+
+def test_a_view_on_ours_survives_the_migration_of_an_older_archive(
+    address, connection, service, book, client
+):
+    connection.execute(statements("postgres", service))
+    connection.execute(SUMS.format("boardlot_archive.fills"))
+    before = connection.execute("select * from mart.sums order by 1").fetchall()
+    with bl.Archive(address) as archive:
+        assert archive.update(client, ipos=["hk"])
+        assert len(archive.sql("select * from fills_history"))
+    assert connection.execute("select * from mart.sums order by 1").fetchall() == before
+
+
+def test_a_view_that_makes_it_impossible_is_named_after_all_lists_were_updated(
+    address, connection, filled_in_postgres, book, client
+):
+    archive = filled_in_postgres
+    connection.execute("create schema mart")
+    connection.execute("create view mart.last as select max(day) from boardlot_archive.kline")
+    other = kline(day="text")
+    lists = {"lists": [(other, KEY)], "ipos": ["hk"]}
+    book.lists[path_of("ipos", "hk")] = [{"code": "HK.02799"}]
+    with pytest.raises(bl.ArchiveUpdateError, match=r"view mart\.last depends on it") as error:
+        archive.update(client, **lists)
+    assert "the view kline, some of whose" in str(error.value) and not error.value.retryable
+    assert "Drop what depends on it" in error.value.hint
+    assert error.value.report.lists["ipos", "hk"].new == 1
+    report = archive.update(client, **lists, on_error="collect")
+    assert not report and [name for name, _ in report.errors] == ["views"]
+    assert report.unchanged == 2
+    # Meanwhile it is as it was; an archive is opened all the same.
+    bl.Archive(address).close()
+    assert str(archive.sql("select day from kline").to_pandas()["day"].iloc[0]) == "2026-01-02"
+    connection.execute("drop view mart.last")
+    assert archive.update(client, **lists)
+    assert archive.sql("select day from kline").to_dicts() == [{"day": "2026-01-02"}]
+
+
+@pytest.fixture
+def filled_in_postgres(address, book, client):
+    book.lists["/api/v1.0/quote/HK.00700/history-kline"] = [{"day": "2026-01-02"}]
+    with bl.Archive(address, wait=1.0) as archive:
+        archive.update(client, lists=[(kline(day="date"), KEY)])
+        yield archive
+
+
+def test_a_long_reader_delays_a_view_and_blocks_nobody(
+    address, connection, filled_in_postgres, client
+):
+    import psycopg
+
+    archive = filled_in_postgres
+    connection.execute(f"set search_path to boardlot_archive; {OLDER}")
+    outdated = "select name from archive_views where digest = 'older' order by 1"
+    with psycopg.connect(address) as reader:
+        reader.execute("select * from boardlot_archive.ipos")
+        began = time.monotonic()
+        assert archive.update(client, ipos=["hk"])
+        # It does not wait for the reader, who is not gone; a loaded machine takes longer.
+        assert time.monotonic() - began < 30.0
+        assert archive._database.read(outdated) == [("ipos",)]
+        assert connection.execute("select count(*) from boardlot_archive.ipos").fetchone() == (0,)
+    assert archive.update(client, ipos=["hk"])
+    assert archive._database.read(outdated) == []
+
+
+def test_a_migration_does_not_wait_for_a_long_reader_for_ever(address, connection, service, client):
+    import psycopg
+
+    connection.execute(statements("postgres", service))
+    with bl.Archive(address, wait=1.0) as archive:
+        with psycopg.connect(address) as reader:
+            reader.execute("select * from boardlot_archive.fills")
+            with pytest.raises(bl.StoreError, match="lock timeout") as error:
+                archive.update(client, ipos=["hk"])
+            assert error.value.retryable
+            assert reader.execute("select count(*) from boardlot_archive.fills").fetchone()
+        assert archive.update(client, ipos=["hk"])
+
+
+def test_the_page_of_an_archive_names_every_view(archive):
+    page = (Path(__file__).parents[2] / "docs" / "archive.md").read_text("utf-8")
+    views = archive._database.read("select name from archive_views")
+    named = [name for (name,) in views if f"`{name}`" in page or name.endswith("_history")]
+    assert len(named) == len(views)
