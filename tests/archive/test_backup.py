@@ -7,11 +7,13 @@ import shutil
 import sqlite3
 import stat
 import subprocess
+import sys
 from contextlib import closing
 
 import boardlot as bl
 import pytest
 from boardlot.archive import update as updating
+from boardlot.archive.sqlite import backup as backups
 from boardlot.cli import main
 
 from ..support.processes import full_disk, program, python
@@ -430,3 +432,40 @@ def test_a_backup_from_before_a_series_got_its_id_mixes_nothing_up(store, book, 
         follower.close()
         assert archive.fills(*HK).all() == book.expected()
         assert archive.fills("99", "US").all() == book.expected("99", "US")
+
+
+KILLED = """\
+import os, sys
+import boardlot as bl
+from boardlot.archive.sqlite import backup
+copy = backup._copy
+backup._copy = lambda *arguments: copy(*arguments) or os._exit(9)
+bl.Archive(sys.argv[1]).backup(sys.argv[2])
+"""
+
+
+def test_the_copy_of_a_backup_that_was_killed_is_removed_by_the_next_one(kept, file, tmp_path):
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    command = [sys.executable, "-c", KILLED, str(file), str(folder / "monday.db")]
+    assert subprocess.run(command).returncode == 9
+    left = {one.name for one in folder.iterdir()}
+    assert left and all(name.startswith(backups.COPY) for name in left)
+    kept.backup(folder / "tuesday.db")
+    assert [one.name for one in folder.iterdir()] == ["tuesday.db"]
+
+
+def test_a_copy_that_is_being_made_is_left_alone(kept, tmp_path, monkeypatch):
+    copy = backups._copy
+
+    def copy_beside_another(*arguments):
+        monkeypatch.setattr(backups, "_copy", copy)
+        kept.backup(tmp_path / "other.db")
+        copy(*arguments)
+
+    monkeypatch.setattr(backups, "_copy", copy_beside_another)
+    kept.backup(tmp_path / "first.db")
+    assert not list(tmp_path.glob(f"{backups.COPY}*"))
+    for name in ("first.db", "other.db"):
+        with bl.Archive(tmp_path / name) as archive:
+            assert len(archive.fills(*HK)) == 3

@@ -6,10 +6,11 @@ from types import SimpleNamespace
 
 import boardlot as bl
 import pytest
-from boardlot.archive import waiting
+from boardlot.archive import fills, waiting
+from boardlot.archive import update as updating
 
 from ..support.interrupts import ends_at_once
-from .service import HK, path_of
+from .service import HK, fill, path_of
 
 SYMBOLS = [f"HK.{number:05}" for number in range(1, 13)]
 
@@ -94,3 +95,25 @@ def test_ctrl_c_ends_all_of_them(archive, book, client):
     never.set()
     book.before = None
     assert archive.update(client, dividends=SYMBOLS).new == len(SYMBOLS)
+
+
+@pytest.mark.parametrize(("accounts", "most"), [(1, 1_050), (4, 1_050), (16, 350), (40, 350)])
+def test_what_an_update_holds_in_memory_does_not_grow_with_accounts(
+    archive, book, client, monkeypatch, accounts, most
+):
+    """About a thousand fills of a few accounts, and of sixteen at a time the fills of a few."""
+    held, store = [], fills.FillStore.store
+
+    def watched(self, some, position):
+        held.append(len(some))
+        return store(self, some, position)
+
+    monkeypatch.setattr(fills.FillStore, "store", watched)
+    monkeypatch.setattr(updating, "SECONDS", 1e9)
+    now = book.now()
+    count = 1_200 if accounts < 10 else 400
+    whole = [fill(n, now - n * 10**6, stock_name="x" * 300) for n in range(count)]
+    keys = [(str(100 + n), "HK") for n in range(accounts)]
+    book.fills |= dict.fromkeys(keys, whole)
+    assert archive.update(client, fills=keys).new == accounts * len(whole)
+    assert max(held) <= most

@@ -637,14 +637,17 @@ def _progress(transaction: Transaction, series: int) -> Row:
     return transaction.execute(f"select {columns} from series where id = ?", (series,))[0]
 
 
-def add(fills: Fills, page: Any) -> None:
-    """Add the fills of a page that are new, or newer."""
+def add(fills: Fills, page: Any) -> int:
+    """Add the fills of a page that are new, or newer; the characters of the page's."""
+    size = 0
     for found, updated, code, text in _core._fill_rows(page):
         # Without an id, it is identified by all of its values.
         identity = found if found.startswith("[") else digest(canonical(text))
         fill = (identity, updated, code, text)
         if identity not in fills or fills[identity][1] <= fill[1]:
             fills[identity] = fill
+        size += len(text)
+    return size
 
 
 def _insert(transaction: Transaction, series: int, run: int, fills: Iterable[Fill]) -> int:

@@ -37,6 +37,9 @@ from boardlot.pager import Pager
 # would take longer than its request. An update that is killed reads these pages again.
 FILLS = 1_000
 SECONDS = 1.0
+# The characters of all fills that are read and not stored yet, over the accounts that are read at a
+# time: an account stores what it has after its part of them.
+ALL_TEXT = 2_000_000
 # The lists that are read at a time.
 AT_ONCE = 16
 
@@ -62,6 +65,11 @@ class Update:
     # The errors of keys that are not valid, which are collected.
     refused: Mapping[Name, BoardlotError] = field(default_factory=dict)
     on_rows: Callable[[int], None] = field(default=lambda rows: None)
+
+    @property
+    def text_at_once(self) -> int:
+        """The characters of an account's fills after which they are stored."""
+        return ALL_TEXT // max(1, min(AT_ONCE, len(self.fills) + len(self.lists)))
 
     def is_fresh(self, place: Place, clock: ServiceClock) -> bool:
         """True if a list need not be read."""
@@ -123,7 +131,7 @@ def periods(work: Update) -> dict[Name, tuple[datetime, datetime]]:
 ReadOfList = tuple[Any, Callable[[Counts], bool]]
 
 
-def read_each(report: UpdateReport, reads: Sequence[ReadOfList]) -> None:
+def read_each(report: UpdateReport, reads: Sequence[ReadOfList], at_once: int = AT_ONCE) -> None:
     """Read lists side by side, and report each."""
     errors: dict[Any, BoardlotError] = {}
 
@@ -138,7 +146,7 @@ def read_each(report: UpdateReport, reads: Sequence[ReadOfList]) -> None:
 
     # In this order, whichever is read first.
     report.lists.update((name, Counts()) for name, _ in reads)
-    side_by_side([partial(read, *one) for one in reads], AT_ONCE)
+    side_by_side([partial(read, *one) for one in reads], at_once)
     report.errors.update((name, errors[name]) for name, _ in reads if name in errors)
 
 
@@ -311,6 +319,7 @@ class FillReader:
             store.resume(position)
         pages = pager._row_pages()
         unstored: Fills = {}
+        text = 0
         stored_at = time.monotonic()
 
         def store_fills() -> None:
@@ -329,10 +338,12 @@ class FillReader:
             if page is None:
                 break
             # While the next page is being fetched.
-            add(unstored, page)
+            text += add(unstored, page)
             self.work.on_rows(len(page))
-            if len(unstored) >= FILLS or time.monotonic() - stored_at >= SECONDS:
+            is_much = len(unstored) >= FILLS or text >= self.work.text_at_once
+            if is_much or time.monotonic() - stored_at >= SECONDS:
                 store_fills()
+                text = 0
         store_fills()
         # Data read beyond the service's time are not complete.
         store.publish(start, max(start, min(end, now)), now, whole_overlap)

@@ -30,6 +30,8 @@ from boardlot.pager import Pager
 
 # The fills that are compared before others may write, and the times that are read again.
 FILLS, TIMES = 2_000, 50
+# The accounts that are verified at a time.
+AT_ONCE = 4
 # The fills of a part of the range, which fit on a page of 50 with some that the archive lacks; and
 # the fewest, if the service's pages are shorter.
 PART, PART_MIN = 40, 8
@@ -56,7 +58,7 @@ def verify(work: Update, accept_gone: bool) -> UpdateReport:
         )
         for series in work.fills
     ]
-    read_each(report, reads)
+    read_each(report, reads, AT_ONCE)
     report.periods.update(periods(work))
     return report
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
+from uuid import uuid4
 
 from boardlot import _core
+from boardlot._core import _FileLock
 from boardlot._support.cell_format import shown_time
 from boardlot.archive import schema
 from boardlot.archive.database import Row, store_error
@@ -20,6 +21,8 @@ from boardlot.archive.sqlite.connection import SqliteConnection
 from boardlot.archive.sqlite.files import ReadOnlyFile, create_private, files_of
 from boardlot.errors import ConfigError, StoreError
 
+# The start of the name of a folder with a copy that is being made.
+COPY = ".boardlot-copy-"
 # Pages that are copied between two looks for Ctrl-C: 4 MB.
 PAGES = 1_000
 # SQLite's codes: Python names them from 3.11 on.
@@ -222,8 +225,10 @@ def _put_in_place_of(source: SqliteConnection, target: Path, wait: float) -> Non
 
 @contextmanager
 def _private_copy(source: SqliteConnection, target: Path, wait: float, mark: int) -> Iterator[Path]:
-    """A copy in a folder beside the target that nobody else can enter, removed afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix=f".{target.name[:100]}.", dir=target.parent))
+    """A copy in a folder beside the target that nobody else can enter, removed afterwards; if this
+    process is killed, by the next one that makes a copy there."""
+    _remove_left_copies(target.parent)
+    lock, folder = _own_folder(target.parent)
     try:
         path = folder / "copy"
         create_private(path)
@@ -235,9 +240,50 @@ def _private_copy(source: SqliteConnection, target: Path, wait: float, mark: int
             raise _not_written(target, str(error)) from error
         yield path
     finally:
-        for left in folder.iterdir():
-            _core._remove_file(left)
-        folder.rmdir()
+        try:
+            _remove_folder(folder)
+        finally:
+            lock.release()
+
+
+def _own_folder(parent: Path) -> tuple[_FileLock, Path]:
+    """A folder, and a lock that says that it is in use: it ends with this process."""
+    while True:
+        folder = parent / f"{COPY}{uuid4().hex}"
+        try:
+            lock = _FileLock(_lock_of(folder))
+        except BlockingIOError:  # Another process looks if it was left.
+            continue
+        try:
+            folder.mkdir(0o700)
+        except BaseException:
+            lock.release()
+            raise
+        return lock, folder
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.lock")
+
+
+def _remove_left_copies(parent: Path) -> None:
+    """Remove the copies of processes that were killed."""
+    for found in parent.glob(f"{COPY}*"):
+        folder = found.with_name(found.name.removesuffix(".lock"))
+        # In use, or of another user.
+        with suppress(OSError):
+            lock = _FileLock(_lock_of(folder))
+            try:
+                if folder.is_dir():
+                    _remove_folder(folder)
+            finally:
+                lock.release()
+
+
+def _remove_folder(folder: Path) -> None:
+    for left in folder.iterdir():
+        _core._remove_file(left)
+    folder.rmdir()
 
 
 def _copy(source: SqliteConnection, into: SqliteConnection, target: Path, wait: float) -> None:
