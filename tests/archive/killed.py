@@ -1,7 +1,8 @@
 """Children that update or follow an archive until they are killed.
 
-`update TARGET URL ACCOUNT`: updates fills and a plate. `follow TARGET URL ACCOUNT FILE`: follows
-the fills and writes the id of each to a file, so that a fill that comes again is recognized.
+`update TARGET URL ACCOUNT`: updates fills and a plate. `verify TARGET URL ACCOUNT`: verifies the
+fills of Hong Kong. `follow TARGET URL ACCOUNT FILE`: follows the fills and writes the id of each
+to a file, so that a fill that comes again is recognized.
 """
 
 import os
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import boardlot as bl
 from boardlot.archive import update as updating
+from boardlot.archive import verify as verifying
 
 from .service import PLATE
 
@@ -17,6 +19,11 @@ from .service import PLATE
 def update(target, url, account):
     with bl.Client(url) as client, bl.Archive(target) as archive:
         archive.update(client, fills=[(account, "HK"), (account, "US")], plates=[PLATE])
+
+
+def verify(target, url, account):
+    with bl.Client(url) as client, bl.Archive(target) as archive:
+        archive.verify(client, fills=[(account, "HK")])
 
 
 def follow(target, url, account, file):
@@ -38,4 +45,5 @@ def follow(target, url, account, file):
 if __name__ == "__main__":
     # So that an update has many transactions to be killed in.
     updating.FILLS = 20
-    {"update": update, "follow": follow}[sys.argv[1]](*sys.argv[2:])
+    verifying.FILLS, verifying.PART = 40, 8
+    {"update": update, "follow": follow, "verify": verify}[sys.argv[1]](*sys.argv[2:])

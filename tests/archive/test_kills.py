@@ -10,7 +10,7 @@ import pytest
 
 from ..support.processes import ROOT
 from ..support.threads import wait_until
-from .service import PLATE, path_of, serve
+from .service import PLATE, fill, path_of, serve
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of POSIX")
 
@@ -101,6 +101,32 @@ def check_follow(target, service, folder, kills, seed=1):
     assert set(lines) <= wanted
 
 
+def check_verify(target, service, kills, seed=1):
+    chosen, book, hits = random.Random(seed), service.book, 0
+    arguments = ["verify", target, service.base_url, ACCOUNT]
+    with bl.Client(service.base_url) as client, bl.Archive(target) as archive:
+        archive.update(client, fills=[(ACCOUNT, "HK")])
+        served = book.fills[(ACCOUNT, "HK")]
+        while hits < kills:
+            # Missing, corrected and gone; not the oldest one, which would be unlisted.
+            number = 10_000 + len(served) + hits
+            served.append(fill(number, served[5]["updated_time"] + hits))
+            place = chosen.randrange(1, len(served))
+            served[place] = {**served[place], "qty": str(chosen.randrange(10**6))}
+            del served[chosen.randrange(1, len(served))]
+            existing = {one["deal_id"] for one in served}
+            before = {one["deal_id"] for one in archive.fills(ACCOUNT, "HK").all()}
+            hits += killed(arguments, after(service, chosen.randrange(1, 60)))
+            found = {one["deal_id"] for one in archive.fills(ACCOUNT, "HK").all()}
+            assert before & existing <= found
+        assert not killed(arguments, lambda: False)
+        assert archive.fills(ACCOUNT, "HK").all() == book.expected(ACCOUNT, "HK")
+
+
+def test_security_45_a_verification_that_is_killed_hides_nothing(running, target):
+    check_verify(target, running, kills=3)
+
+
 def test_security_45_an_update_that_is_killed_ends_up_as_if_it_had_not_been(
     running, target, tmp_path
 ):
@@ -116,3 +142,4 @@ def test_security_45_a_follower_that_is_killed_has_each_fill_once(running, file,
 def test_security_45_a_thousand_kills(running, file, tmp_path, seed):
     check_update(str(file), running, tmp_path, kills=125, seed=seed)
     check_follow(str(tmp_path / "followed.db"), running, tmp_path, kills=125, seed=seed)
+    check_verify(str(tmp_path / "verified.db"), running, kills=75, seed=seed)

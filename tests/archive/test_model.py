@@ -13,8 +13,10 @@ from ..support.steps import Steps
 from . import histories
 from .service import HK, PLATE, fill, path_of
 
-# A history may look before it reads.
-pytestmark = pytest.mark.filterwarnings("ignore:.*has no update of")
+# A history may look before it reads, and an account may have no fill.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*has no update of", "ignore:.*and none of these there"
+)
 
 
 def seeds(count):

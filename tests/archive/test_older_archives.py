@@ -95,6 +95,24 @@ def test_an_older_archive_is_read_as_it_is_until_an_update(older, book, client):
         assert older.seen(name, key) == WRITTEN["paths"][WRITTEN["path_of"][name]]
 
 
+def test_fills_of_an_older_archive_have_a_history_without_times(older, client):
+    account, market, fills = WRITTEN["fills"][0]
+
+    def history():
+        return [
+            (one["change"], one["seen_at"]) for one in older.changes("fills", (account, market))
+        ]
+
+    before = history()
+    assert {change for change, _ in before} <= {"new", "changed"} and len(before) >= len(fills)
+    assert {seen_at for _, seen_at in before} == {None}
+    older.update(client, ipos=["hk"])
+    assert history() == before
+    query = "select change, seen_at from fills_history where account = '281756' and market = 'HK'"
+    assert (account, market) == ("281756", "HK")
+    assert sorted(older.sql(query)) == sorted(before)
+
+
 SNAPSHOTS = """\
 select s.seen_at from snapshots s join lists l on l.id = s.list where l.list = ? order by s.id"""
 

@@ -163,6 +163,29 @@ def test_an_empty_answer_among_others_hides_nothing(filled, book, client):
         assert set(ids(book.fills[HK])) <= found <= {*ids(book.fills[HK]), "50"}
 
 
+def test_a_fill_that_moves_to_a_page_that_was_read_is_not_gone(filled, book, client):
+    """A corrected one that the archive does not know, among more of one time than fit on a page."""
+    now = book.now()
+    at = now - 50 * DAY - HOUR
+    block = [fill(n, at) for n in range(1000, 1120)]
+    moved = block[69]
+    book.fills[HK] += [*block[:69], {**moved, "updated_time": now - 2 * DAY}, *block[70:]]
+    verified(filled, client)
+    book.fills[HK][served(book, 1069)] = moved
+
+    def remove(number):
+        """It is the first one of the second page, and then the last one of the first."""
+        if number == 1:
+            del book.fills[HK][served(book, 1119)]
+            book.before_page = None
+
+    book.before_page = remove
+    counts = verified(filled, client)
+    assert (counts.gone, counts.changed) == (1, 1)
+    assert sorted(ids(filled.fills(*HK).all())) == sorted(ids(book.fills[HK]))
+    assert ("gone", "1069", "100") not in changes(filled)
+
+
 def test_only_what_an_update_has_read_is_verified(archive, client):
     with pytest.raises(bl.ConfigError, match="has no update of fills 281756 HK"):
         archive.verify(client, fills=[HK])

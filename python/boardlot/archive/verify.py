@@ -22,9 +22,11 @@ from boardlot._support.cell_format import shown_time, time_of
 from boardlot.archive.fills import Fills, FillStore, Head, add
 from boardlot.archive.freshness import ServiceClock, check_service
 from boardlot.archive.lists import Series
+from boardlot.archive.locks import WAIT
 from boardlot.archive.report import Counts, UpdateReport
 from boardlot.archive.schema import make_current
 from boardlot.archive.update import FillReader, Update, periods, read_each, refuse_future
+from boardlot.archive.waiting import pause
 from boardlot.errors import ConfigError, ProtocolError
 from boardlot.pager import Pager
 
@@ -163,9 +165,9 @@ class _Verifier:
             gone = store.still_there([one for group in complete.groups for one in group.missing])
             if self.work.start is None and (oldest := complete.oldest) is not None:
                 # The service may list them no longer because they are old.
-                unlisted = [one for one in gone if one.updated < oldest.updated]
-                counts.unlisted += len(unlisted)
-                gone = gone[len(unlisted) :]
+                listable = [one for one in gone if one.updated >= oldest.updated]
+                counts.unlisted += len(gone) - len(listable)
+                gone = listable
             if gone and not self._read_since(store, began, complete.newest, counts):
                 undecided, gone = undecided + len(gone), []
             gone = store.still_there(gone)
@@ -188,6 +190,8 @@ class _Verifier:
         with reader.writing() as store:
             reader.finish_interrupted(store, self.clock.now(), counts)
             yield store
+        # Other processes look for the lock so often.
+        pause(2 * WAIT)
 
     def _start(self, store: FillStore, now: int) -> int:
         start = self.work.start
@@ -320,6 +324,8 @@ class _Verifier:
                 break
         if first is not None and len(fills) > first:
             self.part = max(PART_MIN, min(PART, first * 4 // 5))
+        elif pager.requests == 1:
+            self.part = min(PART, self.part + 1)
         return fills, pager.requests
 
     def _too_few(self, gone: int, had: int) -> ProtocolError:
