@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -41,23 +41,29 @@ class Finding:
 class Findings(list[Finding]):
     """The findings of a check.
 
-    Attributes:
+    Args:
+        found: The findings.
         periods: The period of the fills of each account that the archive covers, by the account and
             the market, such as `"281756 HK"`: nothing is known of what is before or after.
     """
 
-    periods: dict[str, tuple[datetime, datetime]]
+    def __init__(
+        self,
+        found: Iterable[Finding] = (),
+        periods: Mapping[str, tuple[datetime, datetime]] | None = None,
+    ) -> None:
+        super().__init__(found)
+        self.periods: dict[str, tuple[datetime, datetime]] = dict(periods or {})
 
 
 def check(database: Database, unread: int) -> Findings:
     """All findings; see `Archive.check`."""
     now = service_now(database)
-    findings = Findings(_findings(database, unread, now))
-    findings.periods = {}
-    for series in _series(database):
-        if (period := FillStore(database, series).state().period) is not None:
-            findings.periods[str(series)] = period
-    return findings
+    periods = {
+        str(series): FillStore(database, series).state().period for series in _series(database)
+    }
+    covered = {key: period for key, period in periods.items() if period is not None}
+    return Findings(_findings(database, unread, now), covered)
 
 
 def _series(database: Database) -> list[Series]:

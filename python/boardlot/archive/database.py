@@ -9,14 +9,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from boardlot._support.per_process import PerProcess
 from boardlot.archive.locks import Lock
+from boardlot.archive.view import Blocked, View
 from boardlot.errors import ConfigError, StoreError
-
-if TYPE_CHECKING:
-    from boardlot.archive.views import Blocked, View
 
 Row = tuple[Any, ...]
 

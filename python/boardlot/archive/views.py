@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -13,39 +12,13 @@ from boardlot.archive import samples
 from boardlot.archive.database import Database, Row, Transaction, digest
 from boardlot.archive.fills import CURRENT, EVENTS
 from boardlot.archive.lists import LISTS, Series, columns_of
+from boardlot.archive.view import Blocked, View
 from boardlot.errors import ConfigError
 
 # Fields with other names are in `record` alone.
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 # A field's name, kind and unit.
 Column = tuple[str, str, str]
-
-
-@dataclass(frozen=True)
-class View:
-    """A view as this version makes it: the expression and the name of each column, and the rest."""
-
-    columns: tuple[tuple[str, str], ...]
-    source: str
-
-    def query(self, existing: Sequence[tuple[str, str]] = ()) -> str:
-        """The query, whose columns keep the place that they have.
-
-        Args:
-            existing: The name of each column that the view has, and the expression of a null of its
-                type.
-        """
-        wanted = {name.lower(): f'{expression} as "{name}"' for expression, name in self.columns}
-        kept = [wanted.pop(name.lower(), f'{null} as "{name}"') for name, null in existing]
-        return f"select {', '.join([*kept, *wanted.values()])} {self.source}"
-
-
-@dataclass(frozen=True)
-class Blocked:
-    """A view that could not be replaced, and what depends on it; nothing if somebody reads it."""
-
-    view: str
-    dependents: tuple[str, ...] = ()
 
 
 def are_current(database: Database, transaction: Transaction) -> bool:

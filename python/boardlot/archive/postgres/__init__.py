@@ -19,7 +19,7 @@ from psycopg.pq import TransactionStatus
 
 from boardlot._support.hidden import Hidden, without_frames
 from boardlot._support.postgres import reason, search_path
-from boardlot.archive import samples, schema, views
+from boardlot.archive import samples, schema
 from boardlot.archive.database import (
     MIGRATED,
     RESTORE,
@@ -30,6 +30,7 @@ from boardlot.archive.database import (
 )
 from boardlot.archive.locks import Lock, held_by
 from boardlot.archive.postgres import types as postgres_types
+from boardlot.archive.view import Blocked, View
 from boardlot.errors import ConfigError, StoreError
 
 SCHEMA = "boardlot_archive"
@@ -214,8 +215,8 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
             yield transaction
 
     def replace_view(
-        self, transaction: Transaction, name: str, view: views.View, *, wait: bool
-    ) -> views.Blocked | None:
+        self, transaction: Transaction, name: str, view: View, *, wait: bool
+    ) -> Blocked | None:
         full_name = f'{SCHEMA}."{name}"'
         existing = transaction.execute(COLUMNS, (SCHEMA, name))
         query = view.query([(column, f"null::{of_type}") for column, of_type in existing])
@@ -233,10 +234,10 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
             except psycopg.Error as error:
                 transaction.execute("rollback to view")
                 if isinstance(error, psycopg.errors.LockNotAvailable):
-                    return views.Blocked(name)
+                    return Blocked(name)
                 if isinstance(error, psycopg.errors.DependentObjectsStillExist):
                     detail = error.diag.message_detail or "something"
-                    return views.Blocked(name, tuple(DEPENDENT.findall(detail)) or (detail,))
+                    return Blocked(name, tuple(DEPENDENT.findall(detail)) or (detail,))
                 if not isinstance(error, psycopg.errors.InvalidTableDefinition):
                     raise
             else:

@@ -31,6 +31,7 @@ from boardlot.archive.sqlite.files import (
     files_of,
     identity_of,
 )
+from boardlot.archive.view import View
 from boardlot.archive.waiting import pause
 from boardlot.errors import StoreError
 
@@ -209,9 +210,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
     def defining(self) -> AbstractContextManager[Transaction]:
         return self.transaction()
 
-    def replace_view(
-        self, transaction: Transaction, name: str, view: views.View, *, wait: bool
-    ) -> None:
+    def replace_view(self, transaction: Transaction, name: str, view: View, *, wait: bool) -> None:
         existing: list[Row] = []
         # One that selects from what does not exist has no columns.
         with suppress(sqlite3.OperationalError):
