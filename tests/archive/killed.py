@@ -23,7 +23,7 @@ def update(target, url, account):
 
 def verify(target, url, account):
     with bl.Client(url) as client, bl.Archive(target) as archive:
-        archive.verify(client, fills=[(account, "HK")])
+        archive.verify(client, fills=[(account, "HK")], accept_gone=True)
 
 
 def follow(target, url, account, file):
