@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 
 import boardlot as bl
-from boardlot.archive import update as updating
-from boardlot.archive import verify as verifying
+from boardlot.archive import update as updating, verify as verifying
 
 from .service import PLATE
 

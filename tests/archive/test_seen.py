@@ -157,7 +157,7 @@ SPECIAL = {**DAY, "fiscal_year": "2025", "statement": "special", "dividend_per_s
         ([FINAL, SPECIAL, FINAL], ["new final"]),
     ],
 )
-def test_two_dividends_of_a_day_are_told_apart(archive, book, client, later, expected):
+def test_two_dividends_of_a_day_are_kept_apart(archive, book, client, later, expected):
     path = path_of("dividends", "HK.00005")
     for rows in ([FINAL, SPECIAL], later):
         book.lists[path] = rows

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import boardlot as bl
 import pytest
-from boardlot.archive import fills, waiting
-from boardlot.archive import update as updating
+from boardlot.archive import fills, update as updating, waiting
 
 from ..support.interrupts import ends_at_once
 from .service import HK, fill, path_of

@@ -103,7 +103,7 @@ def test_a_fill_that_is_back_is_so(filled, book, client):
     assert filled.fills(*HK).all() == book.expected()
 
 
-def test_an_empty_answer_marks_nothing_unless_it_is_accepted(filled, book, client):
+def test_an_empty_response_marks_nothing_unless_it_is_accepted(filled, book, client):
     book.fills[HK] = []
     with pytest.raises(bl.ArchiveUpdateError, match="no longer lists 100; none of them") as error:
         verified(filled, client)
@@ -137,7 +137,7 @@ def test_fills_that_are_older_than_all_that_is_listed_are_kept(filled, book, cli
     assert filled.fills(*HK).all() == book.expected()
 
 
-def test_an_empty_answer_among_others_hides_nothing(filled, book, client):
+def test_an_empty_response_among_others_hides_nothing(filled, book, client):
     """One to each request in turn."""
     asked = []
 

@@ -1,7 +1,7 @@
 """Random histories of fills at a service whose cursor counts rows, and of an archive that verifies.
 
-While an archive reads, fills are added, corrected and removed, answers are empty, pages are short,
-and the work is cancelled. After a year, the service lists a fill no longer.
+While an archive reads, fills are added, corrected and removed, responses are empty, pages are
+short, and the work is canceled. After a year, the service lists a fill no longer.
 """
 
 import asyncio

@@ -59,7 +59,7 @@ def test_every_entry_has_its_options(sandbox, client, tmp_path):
         with pytest.raises(bl.ServiceError):
             settled(entry())
     with bl.Archive(tmp_path / "archive.db") as archive:
-        sandbox.fail_next(status=503)
+        sandbox.fail_next("dividends", status=503)
         with pytest.raises(bl.BoardlotError):
             settled(archive.update(once, dividends=[DIVIDENDS]))
     sandbox.fail_next(status=503)
@@ -81,7 +81,7 @@ def test_headers_are_added_and_those_of_the_same_name_replaced(server):
         other = client.with_options(headers={"x-desk": "west", "X-Trace": "7"})
         for one in (other, other.with_options(headers={"X-Trace": "8"}), client):
             one.server_time()
-    sent = [dict((name.lower(), value) for name, value in one.headers) for one in server.received]
+    sent = [{name.lower(): value for name, value in one.headers} for one in server.received]
     names = ("x-desk", "x-team", "x-trace")
     assert [[one.get(name) for name in names] for one in sent] == [
         ["west", "a", "7"],
