@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 from types import TracebackType
 from typing import Any
@@ -17,10 +18,12 @@ class Recorder(Built):
 
     Pass it as `Client(..., cassette=Recorder(path))`. Any number of clients of one service can
     share it. The file has one JSON object per line, written when each request ends, and only its
-    owner can read it. It contains no key, signature, token or client secret of its clients.
-    Other secrets are masked by their names, in members of JSON, forms, URLs and headers. It does
-    contain account ids, symbols and responses. Use it in a `with` block, or call `close()`.
-    Raises `ConfigError` if the file exists or cannot be written.
+    owner can read it. It contains no key, signature, token or client secret of its clients,
+    and no request's headers. What was received is recorded as it was, without `Set-Cookie` and
+    `Authorization`: it contains account ids, symbols and data. `secrets` are names of headers,
+    parameters and members whose values are masked, besides those that the service document calls
+    secret. Use it in a `with` block, or call `close()`. Raises `ConfigError` if the file exists
+    or cannot be written.
 
     >>> recorder = bl.Recorder(folder / "traffic.jsonl")
     >>> with sandbox.client(cassette=recorder) as client:
@@ -34,8 +37,8 @@ class Recorder(Built):
 
     _boardlot_core: _core._Recorder
 
-    def __init__(self, path: str | PathLike[str]) -> None:
-        self._boardlot_core = _core._Recorder(path)
+    def __init__(self, path: str | PathLike[str], *, secrets: Sequence[str] = ()) -> None:
+        self._boardlot_core = _core._Recorder(path, secrets)
 
     def close(self) -> None:
         """Ends the recording. Clients that still use it raise `ConfigError`. Raises

@@ -3,8 +3,11 @@
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 use crate::prelude::*;
-use crate::{arguments::caller_arguments::user_path, interpreter::core_of::core_of};
-use boardlot_client::http::{Cassette, Recorder, Replay};
+use crate::{
+    arguments::caller_arguments::{read, user_path},
+    interpreter::core_of::core_of,
+};
+use boardlot_client::http::{Cassette, Recorder, Replay, SecretNames};
 
 /// The core of a `Recorder`.
 #[pyclass(frozen, name = "_Recorder", module = "boardlot._core")]
@@ -16,8 +19,16 @@ pub struct RecorderCore {
 #[pymethods]
 impl RecorderCore {
     #[new]
-    fn new(py: Python<'_>, #[pyo3(from_py_with = user_path)] path: PathBuf) -> PyResult<Self> {
-        let recorder = Recorder::create(&path).or_raise(py)?;
+    fn new(
+        py: Python<'_>,
+        #[pyo3(from_py_with = user_path)] path: PathBuf,
+        secrets: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let names = match read::<Vec<String>>(secrets)? {
+            Some(names) if !secrets.is_instance_of::<PyString>() => SecretNames::new(names),
+            _ => return Err(wrong_type("secrets", secrets, "names, such as ['session']")),
+        };
+        let recorder = Recorder::create(&path, names).or_raise(py)?;
         Ok(RecorderCore { cassette: Arc::new(Cassette::Recorder(recorder)), path })
     }
 

@@ -47,15 +47,17 @@ PARAMETERS = {
     "doc=''",
     bl.Faults: "latency=0.0, error_rate=0.0, drop_rate=0.0, truncate_rate=0.0, throttle_rate=0.0, "
     "html_rate=0.0, seed=0",
-    bl.Recorder: "path",
+    bl.Recorder: "path, *, secrets=()",
     bl.Replay: "path",
     bl.Sandbox: "seed=0, port=0, fills=2000, orders=120, plate_stocks=500, token_lifetime=7200.0, "
     "clock_offset=0.0, faults=None, *, today=None, host='127.0.0.1'",
     bl.OAuthApp: "base_url, client_id, *, redirect_uri, store=None, client_secret=None, "
-    "timeout=30.0, connect_timeout=5.0, max_connections=64, proxy=None, ca_file=None",
+    "timeout=30.0, connect_timeout=5.0, max_connections=64, proxy=None, ca_file=None, "
+    "client_cert=None",
     bl.load_endpoints: "path, /",
     bl.register_client: "base_url, *, redirect_uris, client_name='boardlot', confidential=False, "
-    "timeout=30.0, connect_timeout=5.0, max_connections=64, proxy=None, ca_file=None",
+    "timeout=30.0, connect_timeout=5.0, max_connections=64, proxy=None, ca_file=None, "
+    "client_cert=None",
 }
 PARAMETERS[bl.AsyncOAuthApp] = PARAMETERS[bl.OAuthApp]
 # A method of each.

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::{
     HttpResponse, Request,
     authorize::CallAuthorization,
-    exchange::{Received, SentHeaders, redactor},
+    exchange::{Received, SentHeaders, redactor, redactor_of_held},
     observer::{EventKind, RequestSpan},
     options::ClientRate,
     retry::{Decision, Retries, retry_after, total_deadline},
@@ -207,8 +207,10 @@ impl Attempt<'_, '_> {
     fn record(&self, outcome: &Result<Received, Unredacted>) -> Result<()> {
         let Some(cassette) = &self.transport.options.cassette else { return Ok(()) };
         let redactor = self.redactor(outcome.as_ref().ok());
+        let proxy = self.transport.options.connect.proxy.as_deref();
+        let held = redactor_of_held(self.authorization.secrets(), self.request, proxy, &self.sent);
         cassette
-            .record(self.transport.base.as_str(), self.request, outcome, &redactor)
+            .record(self.transport.base.as_str(), self.request, outcome, &held, &redactor)
             .map_err(|error| error.with_endpoint(&self.request.label))
     }
 }

@@ -1,8 +1,8 @@
 //! Cassettes: traffic recorded to a file, or replayed from it without a network.
 //!
 //! A cassette is a text file of one JSON object a line: a header, then exchanges. Requests are recorded
-//! without their headers and responses with a few of theirs. The secrets of the client are redacted, and
-//! others by their names. Requests for tokens are not recorded at all.
+//! without their headers, and responses as they were received, but for what `recorded_secrets` masks. Requests for
+//! tokens are not recorded at all.
 
 use std::{
     borrow::Cow,
@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     HttpResponse, Request,
     exchange::Received,
-    recorded::{Recorded, RecordedBody, without_known},
-    redact::{Side, redact_pairs, redact_text},
+    recorded::{Recorded, RecordedBody},
+    recorded_secrets::{SecretNames, without_held},
 };
 use crate::{
     error::{Error, Redactor, Result, Unredacted},
@@ -42,6 +42,7 @@ pub enum Cassette {
 #[derive(Debug)]
 pub struct Recorder {
     path: PathBuf,
+    names: SecretNames,
     recording: Mutex<Recording>,
 }
 
@@ -57,6 +58,7 @@ struct Recording {
 #[derive(Debug)]
 pub struct Replay {
     path: PathBuf,
+    names: SecretNames,
     /// The service whose traffic was recorded; none if nothing was.
     pub base_url: Option<String>,
     remaining: Mutex<Remaining>,
@@ -80,6 +82,9 @@ enum Line {
     Header {
         version: u32,
         base_url: String,
+        /// The names that the caller has declared secret.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        secrets: Vec<String>,
     },
     /// The service's time, in microseconds, from which the time range of a call was resolved, if it was that.
     Now {
@@ -104,25 +109,28 @@ impl Cassette {
         }
     }
 
-    /// Records an exchange, without the secrets that are known and those that their names identify.
+    /// Records an exchange, without the values that the client holds and those whose names are secret. `redactor` is
+    /// for what an error shows.
     pub(super) fn record(
         &self,
         base_url: &str,
         request: &Request,
         outcome: &Result<Received, Unredacted>,
+        held: &Redactor,
         redactor: &Redactor,
     ) -> Result<()> {
         let Cassette::Recorder(recorder) = self else { return Ok(()) };
         if request.unrecorded {
             return Ok(());
         }
-        let query = without_known(request.url.query().unwrap_or_default(), redactor);
+        let names = &recorder.names;
+        let query = names.pairs(request.url.query().unwrap_or_default());
         let exchange = Line::Exchange {
             method: request.method.to_string(),
-            path: without_known(request.url.path(), redactor),
-            query: redact_pairs(&query, Side::Request),
-            body: RecordedBody::of(&request.body, redactor, Side::Request),
-            response: Recorded::of(outcome, redactor),
+            path: without_held(request.url.path(), held),
+            query: without_held(&query, held),
+            body: RecordedBody::of(&request.body, names, held),
+            response: Recorded::of(outcome, names, held, redactor),
         };
         recorder.write(base_url, &exchange)
     }
@@ -140,12 +148,13 @@ impl Cassette {
 }
 
 impl Recorder {
-    /// Creates the file, which must not exist: recordings are never overwritten.
-    pub fn create(path: &Path) -> Result<Self> {
+    /// Creates the file, which must not exist: recordings are never overwritten. The values of headers, parameters
+    /// and members with these names are masked.
+    pub fn create(path: &Path, names: SecretNames) -> Result<Self> {
         let file = options(0o600).write(true).create_new(true).open(path);
         let file = file.map_err(|error| at(path, &error))?;
         let recording = Mutex::new(Recording { file: Some(file), base_url: None });
-        Ok(Recorder { path: path.to_owned(), recording })
+        Ok(Recorder { path: path.to_owned(), names, recording })
     }
 
     /// Ends the recording: clients that still use it get an error. Some disks are only now full.
@@ -165,7 +174,8 @@ impl Recorder {
         }
         if recording.base_url.is_none() {
             let base_url = base_url.to_owned();
-            add_line(&mut text, &Line::Header { version: VERSION, base_url })?;
+            let secrets = self.names.declared().to_vec();
+            add_line(&mut text, &Line::Header { version: VERSION, base_url, secrets })?;
         }
         add_line(&mut text, line)?;
         recording.append(text.as_bytes()).map_err(|error| at(&self.path, &error))?;
@@ -195,6 +205,7 @@ impl Replay {
         let read = || check_regular(path).and_then(|()| fs::read(path));
         let content = read().map_err(|error| at(path, &error))?;
         let (mut base_url, mut remaining) = (None, Remaining::default());
+        let mut names = SecretNames::default();
         // The last line of a recording that was interrupted has no end, or ends within a character.
         let lines = without_mark(&content).split_inclusive(|byte| *byte == b'\n');
         for (number, line) in lines.enumerate() {
@@ -207,7 +218,10 @@ impl Replay {
                 ))
             })?;
             match line {
-                Line::Header { version: VERSION, base_url: recorded } => base_url = Some(recorded),
+                Line::Header { version: VERSION, base_url: recorded, secrets } => {
+                    base_url = Some(recorded);
+                    names = SecretNames::new(secrets);
+                }
                 Line::Header { version, .. } => {
                     let path = path.display();
                     let text = format!(
@@ -220,7 +234,7 @@ impl Replay {
                     remaining.times.entry(call).or_default().push_back(micros);
                 }
                 Line::Exchange { method, path, query, body, response } => {
-                    let key = key(&method, &path, &query, &body.bytes());
+                    let key = key(&names, &method, &path, &query, &body.bytes());
                     remaining.responses.entry(key).or_default().push_back(response);
                 }
             }
@@ -231,14 +245,15 @@ impl Replay {
             let text = format!("{} is not a cassette: it has no header", path.display());
             return Err(Error::config(text));
         }
-        Ok(Replay { path: path.to_owned(), base_url, remaining: Mutex::new(remaining) })
+        Ok(Replay { path: path.to_owned(), names, base_url, remaining: Mutex::new(remaining) })
     }
 
     fn response(&self, request: &Request) -> Result<HttpResponse> {
         let (method, path) = (request.method.as_str(), request.url.path());
         let query = request.url.query().unwrap_or_default();
         let mut remaining = self.remaining.lock().unwrap_or_else(PoisonError::into_inner);
-        let responses = remaining.responses.get_mut(&key(method, path, query, &request.body));
+        let key = key(&self.names, method, path, query, &request.body);
+        let responses = remaining.responses.get_mut(&key);
         let recorded = responses.and_then(next).ok_or_else(|| {
             let mark = if query.is_empty() { "" } else { "?" };
             Error::config(format!(
@@ -262,10 +277,10 @@ fn next<T: Clone>(queue: &mut VecDeque<T>) -> Option<T> {
 
 /// Identifies a request: neither its headers, which differ each time, nor secrets, which are not
 /// recorded.
-fn key(method: &str, path: &str, query: &str, body: &[u8]) -> Vec<u8> {
-    let query = redact_pairs(query, Side::Request);
+fn key(names: &SecretNames, method: &str, path: &str, query: &str, body: &[u8]) -> Vec<u8> {
+    let query = names.pairs(query);
     let body = match std::str::from_utf8(body) {
-        Ok(text) => Cow::Owned(redact_text(text, Side::Request).into_bytes()),
+        Ok(text) => Cow::Owned(names.body(text).into_bytes()),
         Err(_) => Cow::Borrowed(body),
     };
     [method.as_bytes(), path.as_bytes(), query.as_bytes(), &body].join(&b'\n')

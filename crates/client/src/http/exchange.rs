@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use super::{
     HttpResponse, Request,
+    recorded_secrets::may_be_a_word,
     redact::{Side, is_public_header, is_secret, secret_members},
 };
 use crate::{
@@ -58,15 +59,7 @@ pub fn redactor(
     sent: &SentHeaders,
     received: Option<&Received>,
 ) -> Redactor {
-    let signature = sent.iter().filter(|(name, _)| *name == AUTHORIZATION);
-    let own = request.headers.iter().filter(|(name, value)| {
-        let text = value.to_str().unwrap_or_default();
-        !is_public_header(name.as_str()) && may_be_secret(name.as_str(), text)
-    });
-    let headers = signature.map(|(_, value)| value).chain(own.map(|(_, value)| value));
-    let headers = headers.filter_map(|value| value.to_str().ok());
-    // A scheme is not a secret, and a service may repeat the rest alone.
-    let headers = headers.map(|value| value.split_once(' ').map_or(value, |(_, secret)| secret));
+    let headers: Vec<&str> = secrets_of_headers(request, sent).collect();
     let query = request.url.query().unwrap_or_default().as_bytes();
     let form = if request.has_secrets { request.body.as_ref() } else { b"" };
     let mut found: Vec<Zeroizing<String>> = Vec::new();
@@ -83,6 +76,37 @@ pub fn redactor(
     }
     let found = found.iter().map(|secret| secret.as_str());
     Redactor::new(used.into_iter().chain(headers).chain(found))
+}
+
+/// Masks, in a recording, the values that the client holds: those that its authorization used, and those of its headers
+/// and its proxy; none that may be a word or a number.
+pub fn redactor_of_held(
+    used: Vec<&str>,
+    request: &Request,
+    proxy: Option<&str>,
+    sent: &SentHeaders,
+) -> Redactor {
+    let proxy: Vec<Zeroizing<String>> = proxy.into_iter().flat_map(proxy_secrets).collect();
+    let of_proxy = proxy.iter().map(|secret| secret.as_str());
+    let headers: Vec<&str> = secrets_of_headers(request, sent).collect();
+    let held = used.into_iter().chain(headers).chain(of_proxy);
+    Redactor::new(held.filter(|value| !may_be_a_word(value)))
+}
+
+/// The signature, and values of the caller's headers that may be secrets.
+fn secrets_of_headers<'a>(
+    request: &'a Request,
+    sent: &'a SentHeaders,
+) -> impl Iterator<Item = &'a str> {
+    let signature = sent.iter().filter(|(name, _)| *name == AUTHORIZATION);
+    let own = request.headers.iter().filter(|(name, value)| {
+        let text = value.to_str().unwrap_or_default();
+        !is_public_header(name.as_str()) && may_be_secret(name.as_str(), text)
+    });
+    let headers = signature.map(|(_, value)| value).chain(own.map(|(_, value)| value));
+    let headers = headers.filter_map(|value| value.to_str().ok());
+    // A scheme is not a secret, and a service may repeat the rest alone.
+    headers.map(|value| value.split_once(' ').map_or(value, |(_, secret)| secret))
 }
 
 /// Returns true if the value of a caller's header is redacted: if its name says so, or if it looks

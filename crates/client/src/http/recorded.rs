@@ -9,12 +9,9 @@ use serde_json::value::RawValue;
 use super::{
     HttpResponse,
     exchange::Received,
-    redact::{Side, redact_text},
+    recorded_secrets::{SecretNames, without_held},
 };
 use crate::error::{Delivery, Error, ErrorClass, ErrorKind, Redactor, Result, Unredacted};
-
-/// The headers of a response that are recorded.
-const HEADERS_KEPT: [&str; 3] = ["content-type", "date", "retry-after"];
 
 /// The outcome of an exchange.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -36,18 +33,25 @@ pub(super) enum RecordedBody {
 }
 
 impl Recorded {
-    pub(super) fn of(outcome: &Result<Received, Unredacted>, redactor: &Redactor) -> Self {
+    /// `held` masks the values that the client holds, `redactor` whatever an error must not show.
+    pub(super) fn of(
+        outcome: &Result<Received, Unredacted>,
+        names: &SecretNames,
+        held: &Redactor,
+        redactor: &Redactor,
+    ) -> Self {
         match outcome {
             Ok(received) => {
                 let response = &received.0;
-                let kept = |name: &str| {
-                    let value = response.headers().get(name)?.to_str().ok()?;
-                    Some((name.to_owned(), without_known(value, redactor)))
+                let kept = |(name, value): (&HeaderName, &HeaderValue)| {
+                    let value = String::from_utf8_lossy(value.as_bytes());
+                    let value = names.header(name.as_str(), value)?;
+                    Some((name.to_string(), without_held(&value, held)))
                 };
                 Recorded::Received {
                     status: response.status().as_u16(),
-                    headers: HEADERS_KEPT.into_iter().filter_map(kept).collect(),
-                    body: RecordedBody::of(response.body(), redactor, Side::Response),
+                    headers: response.headers().iter().filter_map(kept).collect(),
+                    body: RecordedBody::of(response.body(), names, held),
                 }
             }
             Err(error) => {
@@ -76,23 +80,23 @@ impl Recorded {
             Error::config(format!("{status} in a cassette is not a valid HTTP status"))
         })?;
         for (name, value) in &headers {
-            let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value))
+            let (Ok(name), Ok(value)) =
+                (name.parse::<HeaderName>(), HeaderValue::from_bytes(value.as_bytes()))
             else {
                 return Err(Error::config(format!("'{name}' in a cassette is not a valid header")));
             };
-            response.headers_mut().insert(name, value);
+            response.headers_mut().append(name, value);
         }
         Ok(response)
     }
 }
 
 impl RecordedBody {
-    pub(super) fn of(bytes: &[u8], redactor: &Redactor, side: Side) -> Self {
-        let bytes = redactor.redacted(bytes);
-        let Ok(text) = std::str::from_utf8(&bytes) else {
-            return RecordedBody::Base64(STANDARD.encode(bytes));
+    pub(super) fn of(bytes: &[u8], names: &SecretNames, held: &Redactor) -> Self {
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return RecordedBody::Base64(STANDARD.encode(held.redacted(bytes)));
         };
-        let text = redact_text(text, side);
+        let text = without_held(&names.body(text), held);
         // JSON is recorded unchanged, if it is one line.
         if !text.contains(['\n', '\r'])
             && let Ok(json) = RawValue::from_string(text.clone())
@@ -110,9 +114,4 @@ impl RecordedBody {
             RecordedBody::Base64(text) => STANDARD.decode(text).unwrap_or_default().into(),
         }
     }
-}
-
-/// A text without the secrets that are known, whatever their names are.
-pub(super) fn without_known(text: &str, redactor: &Redactor) -> String {
-    String::from_utf8_lossy(&redactor.redacted(text.as_bytes())).into_owned()
 }

@@ -40,7 +40,7 @@ const SECRETS_IN_REQUESTS: &[&str] =
 /// Names that end in `token` but are cursors.
 const CURSORS: &[&str] = &["next", "page", "continuation", "cursor", "sync", "previous", "prev"];
 
-const MASK: &str = "***";
+pub const MASK: &str = "***";
 /// Headers that do not identify the caller. Any other may be a secret.
 const PUBLIC_HEADERS: &[&str] =
     &["accept", "accept-language", "content-type", "user-agent", "x-service-client-nnid"];
@@ -79,7 +79,7 @@ pub fn redact_pairs(pairs: &str, side: Side) -> String {
     redacted.collect::<Vec<_>>().join("&")
 }
 
-fn decoded(name: &str) -> Cow<'_, str> {
+pub fn decoded(name: &str) -> Cow<'_, str> {
     form_urlencoded::parse(name.as_bytes()).next().map_or(Cow::Borrowed(""), |(name, _)| name)
 }
 
@@ -136,8 +136,13 @@ fn ends_in_secret(text: &str, side: Side) -> bool {
 
 /// Redacts the secrets in a JSON document, and leaves everything else unchanged.
 fn redact_members(text: &str, side: Side) -> String {
+    mask_members(text, |name| is_secret(name, side))
+}
+
+/// A JSON document without the values of members whose names are secret.
+pub fn mask_members(text: &str, is_secret: impl Fn(&str) -> bool) -> String {
     let (mut redacted, mut at) = (String::with_capacity(text.len()), 0);
-    for value in secret_values(text, side) {
+    for value in secret_values(text, is_secret) {
         redacted.push_str(text.get(at..value.start).unwrap_or_default());
         redacted.push_str("\"***\"");
         at = value.end;
@@ -148,18 +153,20 @@ fn redact_members(text: &str, side: Side) -> String {
 
 /// The texts of the secrets in a JSON document.
 pub fn secret_members(text: &str, side: Side) -> Vec<Zeroizing<String>> {
-    let values = secret_values(text, side).into_iter().filter_map(|value| text.get(value));
+    let values = secret_values(text, |name| is_secret(name, side))
+        .into_iter()
+        .filter_map(|value| text.get(value));
     let strings = values.filter(|value| value.starts_with('"'));
     strings.map(|value| Zeroizing::new(unescaped(value).into_owned())).collect()
 }
 
 /// The positions of the secrets in a JSON document; it may be broken off.
-fn secret_values(text: &str, side: Side) -> Vec<Range<usize>> {
+fn secret_values(text: &str, is_secret: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
     let (mut values, mut rest) = (Vec::new(), text);
     while let Some((name, after)) = next_string(rest) {
         rest = after;
         let value = after.trim_start().strip_prefix(':').map(str::trim_start);
-        let Some(value) = value.filter(|_| is_secret(&unescaped(name), side)) else { continue };
+        let Some(value) = value.filter(|_| is_secret(&unescaped(name))) else { continue };
         let is_number = value.starts_with(|c: char| c == '-' || c.is_ascii_digit());
         // Several may be a number: of how many there are.
         if !value.starts_with(['"', '{', '[']) && (!is_number || name.ends_with("s\"")) {
@@ -174,7 +181,7 @@ fn secret_values(text: &str, side: Side) -> Vec<Range<usize>> {
 }
 
 /// The next string of a document, with its quotes, and the text after it.
-fn next_string(text: &str) -> Option<(&str, &str)> {
+pub fn next_string(text: &str) -> Option<(&str, &str)> {
     let string = text.get(text.find('"')?..)?;
     string.split_at_checked(end_of_string(string)?)
 }
