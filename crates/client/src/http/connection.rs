@@ -33,11 +33,13 @@ use crate::error::{Delivery, Error, ErrorKind, Result, Unredacted};
 /// pool.
 pub const IDLE_MAX: Duration = Duration::from_secs(90);
 
-/// A client of the HTTP library; without `tls`, nothing is encrypted on the way to a loopback address.
+/// A client of the HTTP library; without `tls`, nothing is encrypted on the way to a loopback address. It speaks HTTP/2
+/// where the server offers it, unless it is for HTTP/1.1 alone.
 pub fn build_client(
     base: &BaseUrl,
     options: &ConnectOptions,
     tls: Option<&ClientConfig>,
+    is_http1: bool,
 ) -> Result<reqwest::Client> {
     let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
     let mut builder = reqwest::Client::builder()
@@ -57,7 +59,14 @@ pub fn build_client(
         // Proxies only by option: that of the environment has been resolved before.
         .no_proxy();
     builder = match tls {
-        Some(tls) => builder.https_only(true).tls_backend_preconfigured(tls.clone()),
+        Some(tls) => {
+            let mut tls = tls.clone();
+            if is_http1 {
+                tls.alpn_protocols.retain(|protocol| protocol != b"h2");
+                builder = builder.http1_only();
+            }
+            builder.https_only(true).tls_backend_preconfigured(tls)
+        }
         None => builder.tls_certs_only([]),
     };
     if let Some(address) = &options.proxy
@@ -257,6 +266,13 @@ fn without_advice(error: reqwest::Error, receiving: bool) -> Error {
         (Delivery::Unknown, "the connection was lost before a response".to_owned())
     };
     ErrorKind::Transport { message: format!("{what}: {}", chain(&error)), sent }.into()
+}
+
+/// Returns true if the service asks for HTTP/1.1, and did not process the request (RFC 9113, section 7).
+pub fn asks_for_http1(error: &reqwest::Error) -> bool {
+    causes(error)
+        .find_map(|cause| cause.downcast_ref::<h2::Error>())
+        .is_some_and(|error| error.reason() == Some(h2::Reason::HTTP_1_1_REQUIRED))
 }
 
 /// The problem of a response that breaks the rules of HTTP, if that is the error.

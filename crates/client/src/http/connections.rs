@@ -6,7 +6,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use rustls::ClientConfig;
@@ -28,6 +31,8 @@ pub struct Connections {
     tls: Option<ClientConfig>,
     client: Arc<HttpClient>,
     blocking_pool: Arc<BlockingPool>,
+    /// True if the service has asked for HTTP/1.1.
+    is_http1: AtomicBool,
 }
 
 /// The options that decide how connections are opened.
@@ -54,10 +59,11 @@ impl Connections {
             false => None,
         };
         let connections = Arc::new(Connections {
-            client: Arc::new(HttpClient::new(build_client(base, options, tls.as_ref())?)),
+            client: Arc::new(HttpClient::new(build_client(base, options, tls.as_ref(), false)?)),
             tls,
             key: key.clone(),
             blocking_pool: BlockingPool::new(),
+            is_http1: AtomicBool::default(),
         });
         in_use.retain(|_, connections| connections.strong_count() > 0);
         in_use.insert(key, Arc::downgrade(&connections));
@@ -79,9 +85,14 @@ impl Connections {
         UsedConnections::of(client, || self.build_client())
     }
 
+    /// Connections that are opened from now on speak HTTP/1.1.
+    pub fn require_http1(&self) {
+        self.is_http1.store(true, Ordering::Relaxed);
+    }
+
     fn build_client(&self) -> Result<reqwest::Client> {
         let (base, options) = &self.key;
-        build_client(base, options, self.tls.as_ref())
+        build_client(base, options, self.tls.as_ref(), self.is_http1.load(Ordering::Relaxed))
     }
 }
 

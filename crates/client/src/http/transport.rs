@@ -21,7 +21,7 @@ use super::{
     adaptive_throttle::AdaptiveThrottle,
     blocking_pool::{PoolSlot, local_client},
     clock::{Clock, ClockReading, LastRequest, LocalInstant},
-    connection::{read_response, transport_error},
+    connection::{asks_for_http1, read_response, transport_error},
     connections::Connections,
     exchange::{Received, SentHeaders},
     observer::RequestSpan,
@@ -215,17 +215,25 @@ impl Transport {
         added: HeaderMap,
         authorization: &SentHeaders,
     ) -> (Duration, Result<Received, Unredacted>) {
-        let mut message = reqwest::Request::new(request.method.clone(), request.url.clone());
-        // Headers that the request has are kept.
-        *message.headers_mut() = added;
-        message.headers_mut().extend(request.headers.clone());
-        for (name, value) in authorization {
-            message.headers_mut().insert(*name, value.clone());
-        }
-        let queued = QueuedRequest::default();
-        *message.body_mut() = Some(queued.body(request.body.clone()));
         let started = Instant::now();
-        let outcome = self.execute(state, message, &queued, request.has_secrets).await;
+        let needs_http1 = AtomicBool::default();
+        let send = async || {
+            let mut message = reqwest::Request::new(request.method.clone(), request.url.clone());
+            // Headers that the request has are kept.
+            *message.headers_mut() = added.clone();
+            message.headers_mut().extend(request.headers.clone());
+            for (name, value) in authorization {
+                message.headers_mut().insert(*name, value.clone());
+            }
+            let queued = QueuedRequest::default();
+            *message.body_mut() = Some(queued.body(request.body.clone()));
+            self.execute(state, message, &queued, request.has_secrets, &needs_http1).await
+        };
+        let mut outcome = send().await;
+        // The service has not processed the request, and has asked for the same one over HTTP/1.1.
+        if needs_http1.load(Ordering::Relaxed) {
+            outcome = send().await;
+        }
         (started.elapsed(), outcome)
     }
 
@@ -235,6 +243,7 @@ impl Transport {
         message: reqwest::Request,
         queued: &QueuedRequest,
         has_secrets: bool,
+        needs_http1: &AtomicBool,
     ) -> Result<Received, Unredacted> {
         let client = local_client().unwrap_or_else(|| state.connections.client());
         let mut used = state.connections.used(client)?;
@@ -247,8 +256,10 @@ impl Transport {
                 return Ok(Received::new(simulated.exchange(message).await?));
             }
             let response = http.execute(message).await;
-            let response =
-                response.map_err(|error| transport_error(error, false, self.unused_proxy))?;
+            let response = response.map_err(|error| {
+                needs_http1.store(asks_for_http1(&error), Ordering::Relaxed);
+                transport_error(error, false, self.unused_proxy)
+            })?;
             let limit = self.options.max_body_bytes;
             read_response(response, limit, has_secrets).await.map(Received::new)
         };
@@ -274,6 +285,10 @@ impl Transport {
                 ErrorKind::Timeout(format!("no complete response within {seconds} s")).into()
             );
         };
+        if needs_http1.load(Ordering::Relaxed) {
+            state.connections.require_http1();
+            used.abandon();
+        }
         used.responded();
         // Every response with the service's time is a reading of its clock, whatever it was requested for.
         if has_time
