@@ -16,7 +16,7 @@ use crate::prelude::*;
 use crate::{
     interpreter::{
         callback,
-        errors::{is_refusal, shown},
+        errors::{is_refusal, missing_name, shown},
         texts::not_unicode,
     },
     values::dates::{DateClasses, date},
@@ -71,9 +71,8 @@ fn checked(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
     }
     let classes = DateClasses::get(py)?;
     if value.is_instance(classes.datetime.bind(py))? {
-        // A missing time of pandas, which is a datetime.
-        if value.get_type().name()? == "NaTType" {
-            return refuse("NaT, a missing time", "an aware datetime");
+        if let Some(missing) = missing_name(value)? {
+            return refuse(missing, "an aware datetime");
         }
         let Some(micros) = classes.micros_of(value)? else {
             return refuse(
@@ -100,7 +99,7 @@ fn checked(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
             false => refuse(&shown(value)?, "a finite number"),
         };
     }
-    if value.hasattr("total_seconds")? {
+    if missing_name(value)?.is_none() && value.hasattr("total_seconds")? {
         // A length of time: of `datetime`, pandas or pendulum.
         let expected =
             "a time: for the last 30 days, datetime.now(timezone.utc) - timedelta(days=30)";

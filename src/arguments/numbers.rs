@@ -1,22 +1,14 @@
 //! Numbers of callers, of Python and of other libraries. A bool is not one.
 
-use pyo3::{
-    conversion::FromPyObjectOwned,
-    exceptions::PyTypeError,
-    types::{PyBool, PyFloat},
-};
+use pyo3::{conversion::FromPyObjectOwned, exceptions::PyTypeError, types::PyFloat};
 
-use crate::interpreter::{callback, errors::is_refusal};
+pub use crate::interpreter::texts::is_bool;
+use crate::interpreter::{
+    callback,
+    errors::{is_refusal, missing_name},
+};
 use crate::prelude::*;
 use boardlot_client::pages::Windows;
-
-/// Returns true for a bool, also of numpy: it is not a number.
-pub fn is_bool(value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let is_numpy = |class: &Bound<'_, PyType>| {
-        Ok::<_, PyErr>(class.name()?.to_cow()?.starts_with("bool") && class.module()? == "numpy")
-    };
-    Ok(value.is_instance_of::<PyBool>() || is_numpy(&value.get_type())?)
-}
 
 /// A number, such as by the `__index__` of the value. A bool is a `TypeError`.
 pub fn number<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResult<T> {
@@ -138,12 +130,20 @@ pub fn read<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResu
 
 /// The error for an argument whose value or type is not supported.
 pub fn wrong_value(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
-    let shown = match (value.repr(), value.get_type().name()) {
-        (Ok(repr), Ok(class)) => {
-            let repr: String = repr.to_string().chars().take(64).collect();
-            format!("{repr}, of type {class}")
-        }
-        (Err(error), _) | (_, Err(error)) => return callback::no_stop_iteration(value.py(), error),
-    };
-    raise(value.py(), Error::argument(name, &shown, expected))
+    match described(value) {
+        Ok(shown) => raise(value.py(), Error::argument(name, &shown, expected)),
+        Err(error) => callback::no_stop_iteration(value.py(), error),
+    }
+}
+
+/// The value and its type, for an error.
+fn described(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    if value.is_none() {
+        return Ok("None".to_owned());
+    }
+    if let Some(missing) = missing_name(value)? {
+        return Ok(missing.to_owned());
+    }
+    let repr: String = value.repr()?.to_string().chars().take(64).collect();
+    Ok(format!("{repr}, of type {}", value.get_type().name()?))
 }

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::numbers::plain_number;
 use crate::interpreter::{
     callback::reading,
-    errors::{is_refusal, shown},
+    errors::{is_refusal, missing_name, shown},
     texts::text,
 };
 use crate::prelude::*;
@@ -53,8 +53,11 @@ fn pairs(value: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
             }
             number
         } else {
-            let class = item.get_type().name()?;
-            let shown = format!("invalid: '{}' is of type {class}", name.escape_debug());
+            let shown = match missing_name(&item)? {
+                Some(missing) => missing.to_owned(),
+                None => format!("of type {}", item.get_type().name()?),
+            };
+            let shown = format!("invalid: '{}' is {shown}", name.escape_debug());
             return refuse(&shown);
         };
         let value =
@@ -98,6 +101,10 @@ fn json_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let module = value.get_type().module()?;
     if module.to_str()? == "numpy" && matches!(class.to_str()?, "bool" | "bool_") {
         return value.invoke_method("item", ());
+    }
+    if let Some(missing) = missing_name(value)? {
+        let text = format!("{missing}, is not JSON serializable; write None, which is null");
+        return Err(PyTypeError::new_err(text));
     }
     plain_number(value)?.ok_or_else(|| {
         let sent = match class.to_string_lossy().as_ref() {

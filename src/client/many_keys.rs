@@ -15,13 +15,13 @@ use crate::{
     },
     interpreter::{
         callback::reading,
-        errors::{exception, is_refusal},
+        errors::{exception, is_own, is_refusal, shown},
     },
     rows::{page_rows::Rows, row_builder_pool::RowBuilderPool},
 };
 use boardlot_client::{
-    api::{Argument, EncodedValue, EndpointRef},
-    client::{BatchOutcome, Client},
+    api::{Argument, EndpointRef},
+    client::{BatchKey, BatchOutcome, Client},
     pages::{Pages, Windows},
 };
 
@@ -42,7 +42,7 @@ pub struct ManyKeys<'a, 'py> {
 /// The same, checked.
 struct CheckedKeys {
     endpoint: EndpointRef,
-    keys: Vec<Argument>,
+    keys: Vec<BatchKey>,
     fixed: Vec<(String, Argument)>,
     concurrency: usize,
     collect: bool,
@@ -133,15 +133,13 @@ impl<'py> ManyKeys<'_, 'py> {
             return Err(wrong_type("keys", self.keys, expected));
         }
         let keys = keys?;
-        let key_argument = |key: &Bound<'_, PyAny>| match key.is_instance_of::<PyTuple>() {
-            true => Err(raise(py, Error::argument("keys", "a list of tuples", ONE_VALUE))),
-            false => argument("keys", key),
-        };
-        let mut keys: Vec<_> =
-            reading(py, || keys.map(|key| key_argument(&key?)).collect::<PyResult<_>>())?;
+        let numbered = keys.enumerate();
+        let mut keys: Vec<_> = reading(py, || {
+            numbered.map(|(index, key)| checked_key(index, &key?, collect)).collect::<PyResult<_>>()
+        })?;
         // `1` and `"1"` are one key: its rows come once.
-        let mut texts = HashSet::new();
-        keys.retain(|key| texts.insert(EncodedValue::from(key.clone()).into_text()));
+        let mut known = HashSet::new();
+        keys.retain(|key| known.insert((key.text.clone(), key.argument.is_ok())));
         warn_of_end_date(&endpoint, &self.fixed)?;
         Ok(CheckedKeys { endpoint, keys, fixed, concurrency, collect })
     }
@@ -163,5 +161,23 @@ impl<'py> ManyKeys<'_, 'py> {
             let shown = self.concurrency.to_string();
             raise(py, Error::argument("concurrency", &shown, "an integer from 1 to 1024"))
         })
+    }
+}
+
+/// A key by its index in the list. With `collect`, one that cannot be sent is a key that fails.
+fn checked_key(index: usize, key: &Bound<'_, PyAny>, collect: bool) -> PyResult<BatchKey> {
+    let py = key.py();
+    let name = format!("keys[{index}]");
+    let checked = match key.is_instance_of::<PyTuple>() {
+        true => Err(raise(py, Error::argument(&name, "a tuple", ONE_VALUE))),
+        false => argument(&name, key),
+    };
+    match checked {
+        Ok(argument) => Ok(argument.into()),
+        Err(refusal) if collect && is_own(py, &refusal) => {
+            let why = Error::config(shown(refusal.value(py).as_any())?);
+            Ok(BatchKey { text: shown(key)?, argument: Err(why) })
+        }
+        Err(error) => Err(error),
     }
 }

@@ -41,12 +41,31 @@ impl<T> OrRaise<T> for Result<T> {
 
 /// The exception for an argument of the wrong type; its value is not shown, as it may be a secret.
 pub fn wrong_type(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
-    match value.get_type().name() {
-        Ok(class) => {
-            raise(value.py(), Error::argument(name, &format!("of type {class}"), expected))
+    let shown = match missing_name(value) {
+        Ok(Some(missing)) => missing.to_owned(),
+        Ok(None) => match value.get_type().name() {
+            Ok(class) => format!("of type {class}"),
+            Err(failure) => return failure,
+        },
+        Err(failure) => return failure,
+    };
+    raise(value.py(), Error::argument(name, &shown, expected))
+}
+
+/// The name of a missing value of pandas or numpy, for errors: its type is not one that a caller wrote.
+pub fn missing_name(value: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
+    let class = value.get_type();
+    let (name, module) = (class.name()?, class.module()?);
+    let package = module.to_cow()?.split('.').next().unwrap_or_default().to_owned();
+    Ok(match (package.as_str(), name.to_cow()?.as_ref()) {
+        ("pandas", "NAType") => Some("pandas.NA, a missing value"),
+        ("pandas", "NaTType") => Some("pandas.NaT, a missing time"),
+        // It alone is not equal to itself.
+        ("numpy", "datetime64" | "timedelta64") if value.ne(value)? => {
+            Some("numpy's NaT, a missing time")
         }
-        Err(failure) => failure,
-    }
+        _ => None,
+    })
 }
 
 /// The error of pickling an object that has a connection or a secret; `advice` says what to do instead.

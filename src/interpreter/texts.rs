@@ -3,13 +3,13 @@
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,
-    types::{PyBool, PyBytes, PyString},
+    types::{PyBool, PyBytes, PyString, PyType},
 };
 use zeroize::Zeroizing;
 
 use super::{
     callback,
-    errors::{is_refusal, raise, wrong_type},
+    errors::{is_refusal, missing_name, raise, wrong_type},
 };
 use boardlot_client::{decode::Decimals, error::Error};
 
@@ -133,19 +133,29 @@ macro_rules! flag_arguments {
 flag_arguments! { confidential open_browser progress }
 
 fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let flag = value.cast::<PyBool>().map(|flag| flag.is_true());
-    flag.map_err(|_| other_type(name, value, "True or False"))
+    match is_bool(value)? {
+        true => value.is_truthy(),
+        false => Err(other_type(name, value, "True or False")),
+    }
+}
+
+/// Returns true for a bool, also of numpy: it is not a number.
+pub fn is_bool(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let is_numpy = |class: &Bound<'_, PyType>| {
+        Ok::<_, PyErr>(class.name()?.to_cow()?.starts_with("bool") && class.module()? == "numpy")
+    };
+    Ok(value.is_instance_of::<PyBool>() || is_numpy(&value.get_type())?)
 }
 
 /// The error for a value of another type, as it is everywhere in Python. The value is not shown, as it may be a
 /// secret.
 fn other_type(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
-    match value.get_type().name() {
-        Ok(class) => {
-            PyTypeError::new_err(format!("{name} is of type {class}; expected {expected}"))
-        }
-        Err(failure) => failure,
-    }
+    let shown = match (missing_name(value), value.get_type().name()) {
+        (Ok(Some(missing)), _) => missing.to_owned(),
+        (Ok(None), Ok(class)) => format!("of type {class}"),
+        (Err(failure), _) | (_, Err(failure)) => return failure,
+    };
+    PyTypeError::new_err(format!("{name} is {shown}; expected {expected}"))
 }
 
 /// The error for a text that is not Unicode: it has a lone surrogate, which cannot be sent. It is not shown,

@@ -7,7 +7,8 @@ use pyo3::{
     types::{PyBool, PyFloat, PyInt},
 };
 
-use crate::interpreter::reentrant_once::ReentrantOnce;
+use crate::arguments::caller_arguments::{is_bool, plain_number};
+use crate::interpreter::{errors::missing_name, reentrant_once::ReentrantOnce};
 use crate::prelude::*;
 use crate::values::dates::DateClasses;
 use boardlot_client::decode::{NOT_A_NUMBER, write_text};
@@ -110,6 +111,7 @@ pub fn read<'py>(value: &Bound<'py, PyAny>) -> Result<CallerValue<'py>, Refused>
     if value.is_instance(dates.datetime.bind(py))? {
         return match dates.micros_of(value) {
             Ok(Some(micros)) => Ok(CallerValue::Time(value.clone(), micros)),
+            Ok(None) if missing_name(value)?.is_some() => Ok(CallerValue::Null),
             Ok(None) => Err(Refused::Value(
                 "a naive datetime; expected an aware one: datetime(..., tzinfo=timezone.utc)"
                     .to_owned(),
@@ -125,6 +127,16 @@ pub fn read<'py>(value: &Bound<'py, PyAny>) -> Result<CallerValue<'py>, Refused>
     }
     if is_instance(value, &ENUM, "enum", "Enum")? {
         return read(&value.getattr(intern!(py, "value"))?);
+    }
+    if is_bool(value)? {
+        return Ok(CallerValue::Flag(value.is_truthy()?));
+    }
+    if missing_name(value)?.is_some() {
+        return Ok(CallerValue::Null);
+    }
+    // An exact int or float.
+    if let Some(number) = plain_number(value)? {
+        return read(&number);
     }
     let class = value.get_type().name()?.to_string();
     Err(Refused::Value(format!("of type {class}; expected {EXPECTED}")))

@@ -5,6 +5,8 @@ import threading
 from urllib.parse import parse_qs
 
 import boardlot as bl
+import numpy as np
+import pandas as pd
 import pytest
 
 from ..support.paged_service import page
@@ -140,3 +142,91 @@ def test_an_invalid_fixed_argument_is_rejected_before_anything_is_sent(arguments
         with pytest.raises(bl.ConfigError, match=words):
             run("sync", server, lambda c: c.call("fetch_many", "fills_history", ["7"], **arguments))
         assert server.received == []
+
+
+@modes
+@pytest.mark.parametrize("method", ["fetch_many", "pages_many"])
+def test_a_key_that_is_no_value_fails_alone_and_is_named_by_its_text_and_index(mode, method):
+    keys = ["7", None, float("nan"), pd.NaT, pd.NA, ("8", "HK"), None, "9"]
+    told = {
+        "None": "keys[1] is None;",
+        "nan": "keys[2] is NaN;",
+        "NaT": "keys[3] is pandas.NaT, a missing time;",
+        "<NA>": "keys[4] is pandas.NA, a missing value;",
+        "('8', 'HK')": "keys[5] is a tuple;",
+    }
+
+    async def use(client):
+        options = {"trd_market": "HK", "on_error": "collect", **RANGE}
+        if method == "fetch_many":
+            rows = await client.call(method, "fills_history", keys, **options)
+            return rows, rows.errors
+        pager = client.pager(method, "fills_history", keys, **options)
+        return await client.rows(pager), pager.errors
+
+    with service() as server:
+        rows, errors = run(mode, server, use)
+        assert len(server.received) == 4
+    assert [row["deal_id"] for row in rows] == ["7-1", "7-2", "9-1", "9-2"]
+    assert list(errors) == list(told)
+    for key, error in errors.items():
+        assert type(error) is bl.ConfigError and error.endpoint == "fills_history"
+        assert str(error).startswith(f"fills_history of '{key}': {told[key]} expected ")
+
+
+@pytest.mark.parametrize("keys", [[None], [281756.0, None], ["no account!"]])
+def test_keys_of_which_none_can_be_sent_are_all_failed_keys(keys):
+    options = {"trd_market": "HK", "on_error": "collect", **RANGE}
+    with service() as server, bl.Client(server.base_url) as client:
+        found = client.fetch_many("fills_history", keys, **options)
+        pager = client.pages_many("fills_history", keys, **options)
+        assert found == pager.all() == []
+        assert list(found.errors) == list(pager.errors) == [str(key) for key in keys]
+        for call in (client.fetch_many, client.pages_many):
+            with pytest.raises(bl.ConfigError, match="start is 2026"):
+                call("fills_history", [*keys, "7"], **{**options, "start": 2026})
+        assert server.received == []
+
+
+def test_a_key_that_cannot_be_sent_leaves_one_range_for_all_others():
+    with service(clock=3600.0) as server, bl.Client(server.base_url) as client:
+        client.fetch_many("fills_history", [*range(9), None], trd_market="HK", on_error="collect")
+        ranges = {tuple(re.findall(r"(?:start|end)=(\d+)", r.query)) for r in server.received}
+        assert len(server.received) == 18 and len(ranges) == 1
+
+
+@pytest.mark.parametrize("key", [None, float("nan"), pd.NaT, pd.NA, ("8", "HK")], ids=repr)
+def test_a_key_that_is_no_value_is_raised_before_anything_is_sent(key):
+    with service() as server, bl.Client(server.base_url) as client:
+        for call in (client.fetch_many, client.pages_many):
+            with pytest.raises(bl.ConfigError, match=r"keys\[1\] is "):
+                call("fills_history", ["7", key], trd_market="HK")
+        assert server.received == []
+
+
+def test_the_text_of_a_key_is_another_key_than_a_missing_value():
+    declared = bl.Endpoint("one", "GET", "/one/{name}", rows="data.list")
+
+    def of_name(received):
+        return response({"ret_code": 0, "data": {"list": [{"path": received.path}]}})
+
+    with StandInService(of_name) as server, bl.Client(server.base_url) as client:
+        found = client.fetch_many(declared, [None, "None"], on_error="collect")
+    assert [row["path"] for row in found] == ["/one/None"] and list(found.errors) == ["None"]
+
+
+def test_numbers_of_numpy_are_keys_like_those_of_python():
+    keys = np.array([7, 8])
+    with service() as server, bl.Client(server.base_url) as client:
+        found = client.fetch_many("fills_history", keys, trd_market="HK", **RANGE)
+        assert found == client.fetch_many("fills_history", [7, 8], trd_market="HK", **RANGE)
+
+
+def test_a_failing_str_of_a_key_is_the_callers_own_error():
+    class Odd:
+        def __str__(self):
+            raise KeyError("mine")
+
+    keys = [Odd()]
+    with bl.Client("https://api.example.com") as client, pytest.raises(KeyError, match="mine"):
+        client.fetch_many("fills_history", keys, trd_market="HK", on_error="collect")

@@ -189,6 +189,54 @@ def test_a_missing_time_is_named_as_missing(echo):
         assert "naive" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("missing", "named"),
+    [
+        (pd.NA, "pandas.NA, a missing value"),
+        (pd.NaT, "pandas.NaT, a missing time"),
+        (np.datetime64("NaT"), "numpy's NaT, a missing time"),
+    ],
+    ids=repr,
+)
+def test_missing_values_of_others_are_named_by_their_names(missing, named, echo):
+    server, client = echo
+    calls = [
+        lambda: client.dividends(missing),
+        lambda: client.fills_history("1", "HK", start=missing),
+        lambda: client.fetch_many("dividends", [missing]),
+        lambda: client.request("GET", "/x", query={"a": missing}),
+        lambda: client.request("POST", "/x", body={"a": [missing]}),
+        lambda: client.call(LISTER, a=missing),
+        lambda: client.fills_history("1", "HK").all(max_items=missing),
+        lambda: client.call(LISTER).select(missing),
+        lambda: bl.Client(URL, timeout=missing),
+        lambda: bl.Client(missing),
+        lambda: bl.BearerToken(missing),
+    ]
+    for number, call in enumerate(calls):
+        with pytest.raises((bl.ConfigError, TypeError)) as caught:
+            call()
+        assert f" {named}" in str(caught.value), number
+    assert [request.path for request in server.received] == ["/y"]
+
+
+def test_a_bool_of_numpy_is_a_flag(echo):
+    _, client = echo
+    assert client.fetch_many("dividends", [], progress=np.False_) == []
+    with pytest.raises(TypeError, match="progress is of type int64; expected True or False"):
+        client.fetch_many("dividends", [], progress=np.int64(1))
+
+
+def test_numbers_of_numpy_are_numbers_of_queries_of_archives():
+    given = [np.int64(5), np.float32(2.5), np.float64(1.5), np.True_, np.str_("a"), 7, None]
+    with bl.Archive(":memory:") as archive:
+        [row] = archive.sql(f"select {', '.join('?' * len(given))}", given)
+        assert list(row) == [5, 2.5, 1.5, 1, "a", 7, None]
+        for missing, name in ((pd.NA, "pandas.NA"), (pd.NaT, "pandas.NaT")):
+            with pytest.raises(bl.ConfigError, match=f"parameter 1 of the query is {name}, a miss"):
+                archive.sql("select ?", [missing])
+
+
 def test_what_is_no_number_is_refused_by_its_type(echo):
     _, client = echo
     with pytest.raises(bl.ConfigError, match="Object of type Decimal is not JSON serializable"):

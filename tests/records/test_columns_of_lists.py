@@ -12,7 +12,9 @@ import pytest
 from ..support.bodies import result_of_body
 
 pa = pytest.importorskip("pyarrow")
-pytest.importorskip("pandas"), pytest.importorskip("polars")
+pd = pytest.importorskip("pandas")
+pytest.importorskip("polars")
+np = pytest.importorskip("numpy")
 
 NOON = datetime(2026, 1, 2, 4, 0, 0, 5, tzinfo=timezone.utc)
 UTC_MICROS = pa.timestamp("us", "UTC")
@@ -55,6 +57,30 @@ ADDED = {
     "numbers and texts": ([1e-05, "a"], pa.string(), ["1e-05", "a"]),
     "times and texts": ([NOON, "a"], pa.string(), [NOON.isoformat(), "a"]),
     "nothing": ([None, None], pa.string(), [None, None]),
+    "bools of numpy": ([np.True_, None], pa.bool_(), [True, None]),
+    "ints of numpy": ([np.int64(5), np.uint8(7)], pa.int64(), [5, 7]),
+    "ints of numpy of any size": (
+        [np.uint64((1 << 64) - 1), 5],
+        pa.string(),
+        ["18446744073709551615", "5"],
+    ),
+    "floats of numpy": ([np.float32(1.5), np.float16(2)], pa.float64(), [1.5, 2.0]),
+    "wide floats of numpy": ([np.float64(3), np.longdouble(4)], pa.float64(), [3.0, 4.0]),
+    "an infinity of numpy and an int": (
+        [np.float32("inf"), np.int8(2)],
+        pa.float64(),
+        [math.inf, 2.0],
+    ),
+    "texts of numpy": ([np.str_("a"), None], pa.string(), ["a", None]),
+    "numbers of numpy in others": (
+        [[np.int64(1), np.float32(2.5)], {"a": np.True_, "b": pd.NA}],
+        pa.string(),
+        ["[1,2.5]", '{"a":true,"b":null}'],
+    ),
+    "a missing time": ([NOON, pd.NaT], UTC_MICROS, [NOON, None]),
+    "a missing time of numpy": ([NOON, np.datetime64("NaT")], UTC_MICROS, [NOON, None]),
+    "missing values": ([np.int64(1), pd.NA], pa.int64(), [1, None]),
+    "missing values alone": ([pd.NA, pd.NaT], pa.string(), [None, None]),
 }
 
 

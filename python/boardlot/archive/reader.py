@@ -376,8 +376,18 @@ class Reader:
 
 def _parameter(number: int, value: Any) -> Any:
     """A value of a query; a time in UTC, as SQLite compares times as texts."""
+    kind = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
+    if kind in ("pandas.NAType", "pandas.NaTType"):
+        raise ConfigError(
+            f"parameter {number} of the query is {kind.removesuffix('Type')}, a missing value; "
+            "expected None, which is null"
+        )
+    if kind in ("numpy.bool", "numpy.bool_"):
+        return bool(value)
     if not isinstance(value, datetime):
-        return value
+        # SQLite would take a number of numpy as its bytes.
+        plain = None if isinstance(value, int) else _core._plain_number(value)
+        return value if plain is None else plain
     if value.utcoffset() is None:
         raise ConfigError(
             f"parameter {number} of the query is {value}, a time without a time zone; expected one "

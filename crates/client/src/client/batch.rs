@@ -30,6 +30,22 @@ pub struct BatchOutcome {
     pub errors: Vec<(String, Error)>,
 }
 
+/// A key of a call for many keys.
+#[derive(Debug, Clone)]
+pub struct BatchKey {
+    /// Its name among the results and failures.
+    pub text: String,
+    /// Its argument, or the reason why it cannot be sent: the key fails like one that the service rejects.
+    pub argument: Result<Argument>,
+}
+
+impl From<Argument> for BatchKey {
+    fn from(argument: Argument) -> Self {
+        let text = EncodedValue::from(argument.clone()).into_text();
+        BatchKey { text, argument: Ok(argument) }
+    }
+}
+
 impl Client {
     /// Calls an endpoint for many keys, with at most `concurrency` requests at a time, each with the `fixed` arguments.
     /// With `collect`, failures are collected in `errors`; otherwise the first one ends the call. `done` counts
@@ -37,7 +53,7 @@ impl Client {
     pub async fn fetch_many(
         &self,
         endpoint: EndpointRef,
-        keys: Vec<Argument>,
+        keys: Vec<BatchKey>,
         fixed: Vec<(String, Argument)>,
         (concurrency, collect): (usize, bool),
         windows: Option<Windows>,
@@ -45,13 +61,14 @@ impl Client {
     ) -> Result<BatchOutcome> {
         check_windows(&endpoint, windows)?;
         let key_name = key_parameter(&endpoint, &fixed)?.to_owned();
-        let arguments_of =
-            |key: &Argument, fixed: &[(String, Argument)]| with_key(&key_name, key, fixed);
-        let plan = |key| RequestPlan::new(&endpoint, &arguments_of(key, &fixed));
-        let plans = checked(keys.iter().map(plan).collect(), collect, !fixed.is_empty())?;
-        let are_all_valid = plans.iter().all(Result::is_ok);
+        let arguments_of = |key: &BatchKey, fixed: &[(String, Argument)]| {
+            with_key(&endpoint, &key_name, key, fixed)
+        };
+        let plan = |key| RequestPlan::new(&endpoint, &arguments_of(key, &fixed)?);
+        let of_key = |key| is_refused(&endpoint, &key_name, key, &fixed);
+        let plans = checked(&keys, keys.iter().map(plan).collect(), collect, of_key)?;
         let mut ranges = plans.into_iter().flatten().filter_map(|plan| plan.time_range);
-        let range = ranges.next().filter(|range| are_all_valid && range.is_open());
+        let range = ranges.next().filter(TimeRange::is_open);
         let fixed = match range {
             Some(range) => self.with_one_range(range, fixed).await?,
             None => fixed,
@@ -75,13 +92,14 @@ impl Client {
                 let (client, endpoint) = (self.clone(), endpoint.clone());
                 let (arguments, permits) = (arguments_of(&key, &fixed), permits.clone());
                 running.spawn(on_behalf_of(origin(), async move {
-                    let outcome = match has_windows {
-                        true => {
+                    let outcome = match arguments {
+                        Err(error) => Err(error),
+                        Ok(arguments) if has_windows => {
                             client.call_with_permits(&endpoint, &arguments, windows, permits).await
                         }
-                        false => client.call(&endpoint, &arguments).await,
+                        Ok(arguments) => client.call(&endpoint, &arguments).await,
                     };
-                    (index, EncodedValue::from(key).into_text(), outcome)
+                    (index, key.text, outcome)
                 }));
             }
             let Some(finished) = running.join_next().await else { break };
@@ -134,7 +152,7 @@ impl Client {
     pub fn pages_many(
         &self,
         endpoint: &Endpoint,
-        keys: &[Argument],
+        keys: &[BatchKey],
         fixed: &[(String, Argument)],
         (concurrency, collects_errors): (usize, bool),
         windows: Option<Windows>,
@@ -148,30 +166,71 @@ impl Client {
             )));
         }
         check_windows(endpoint, windows)?;
-        let call = |key| PagedCall::new(endpoint, &with_key(key_name, key, fixed), windows);
-        let calls = checked(keys.iter().map(call).collect(), collects_errors, !fixed.is_empty())?;
+        let call =
+            |key| PagedCall::new(endpoint, &with_key(endpoint, key_name, key, fixed)?, windows);
+        let calls = keys.iter().map(call).collect();
+        let of_key = |key| is_refused(endpoint, key_name, key, fixed);
+        let calls = checked(keys, calls, collects_errors, of_key)?;
         let fields = calls.iter().flatten().next().map(|call| call.plan.fields.clone());
         let fields = fields.unwrap_or_else(|| declared_fields(endpoint));
-        let texts = keys.iter().map(|key| EncodedValue::from(key.clone()).into_text().into());
+        let texts = keys.iter().map(|key| key.text.as_str().into());
         let of_keys = ListingOfKeys { key_name: key_name.into(), concurrency, collects_errors };
         let calls = texts.zip(calls).collect();
         self.list(Listing::of_keys(of_keys, calls, &endpoint.name, fields), resume)
     }
 }
 
-fn with_key(name: &str, key: &Argument, fixed: &[(String, Argument)]) -> Vec<(String, Argument)> {
-    std::iter::once((name.to_owned(), key.clone())).chain(fixed.iter().cloned()).collect()
+/// The arguments of the call for a key, or the reason why it cannot be sent.
+fn with_key(
+    endpoint: &Endpoint,
+    name: &str,
+    key: &BatchKey,
+    fixed: &[(String, Argument)],
+) -> Result<Vec<(String, Argument)>> {
+    let argument = key.argument.clone().map_err(|error| error.with_endpoint(&endpoint.name))?;
+    Ok(std::iter::once((name.to_owned(), argument)).chain(fixed.iter().cloned()).collect())
+}
+
+/// Returns true if the key, and not one of the other arguments, is why its call cannot be sent.
+fn is_refused(
+    endpoint: &Endpoint,
+    name: &str,
+    key: &BatchKey,
+    fixed: &[(String, Argument)],
+) -> bool {
+    let text = |wanted: &str| match fixed.iter().find(|(name, _)| name == wanted) {
+        Some((_, Argument::Text(text))) => Some(text.as_str()),
+        _ => None,
+    };
+    match (&key.argument, endpoint.parameter(name)) {
+        (Err(_), _) => true,
+        (Ok(argument), Some(parameter)) if !fixed.is_empty() => {
+            parameter.check(argument, text).is_err()
+        }
+        (Ok(_), _) => fixed.is_empty(),
+    }
 }
 
 /// The calls of all keys. Invalid arguments are refused before anything is sent: a key unless failures are
-/// collected, and the other arguments always.
-fn checked<T>(calls: Vec<Result<T>>, collect: bool, has_fixed: bool) -> Result<Vec<Result<T>>> {
-    let are_all_refused = calls.iter().all(Result::is_err) && has_fixed;
-    if !collect || are_all_refused {
-        calls.into_iter().map(|call| call.map(Ok)).collect()
-    } else {
-        Ok(calls)
+/// collected, and the other arguments, of which `is_refused` says nothing, always.
+fn checked<'a, T>(
+    keys: &'a [BatchKey],
+    calls: Vec<Result<T>>,
+    collect: bool,
+    is_refused: impl Fn(&'a BatchKey) -> bool,
+) -> Result<Vec<Result<T>>> {
+    if !collect {
+        return calls.into_iter().map(|call| call.map(Ok)).collect();
     }
+    let mut refused = None;
+    for (call, key) in calls.iter().zip(keys) {
+        match call {
+            Ok(_) => return Ok(calls),
+            Err(error) if refused.is_none() && !is_refused(key) => refused = Some(error.clone()),
+            Err(_) => {}
+        }
+    }
+    refused.map_or(Ok(calls), Err)
 }
 
 impl Client {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
-pub use batch::BatchOutcome;
+pub use batch::{BatchKey, BatchOutcome};
 pub use explain::Explanation;
 
 use crate::{
