@@ -150,6 +150,29 @@ def test_any_other_http_method_is_refused(method, service):
     assert not service.received
 
 
+@pytest.mark.parametrize("where", ["request", "client"])
+@pytest.mark.parametrize("sent", [("GET", "/api/v1.0/orders/1"), PLATE], ids=["get", "plates"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"),
+        *("x-http-method-override", "X-HTTP-METHOD", "x-mEtHoD-oVeRrIdE", "X_HTTP_Method_Override"),
+    ],
+)
+def test_security_58_a_header_that_overrides_the_method_is_refused(name, sent, where, service):
+    header = {name: "DELETE"}
+    of_client = header if where == "client" else {}
+    options = {"headers": header} if where == "request" else {}
+    client = bl.Client(service.base_url, headers=of_client, read_only=True)
+    with client, pytest.raises(bl.ConfigError, match="overrides the method; expected none"):
+        client.request(*sent, **options)
+    assert not service.received
+    # It is the promise of `read_only` alone.
+    with bl.Client(service.base_url, headers=of_client) as client:
+        client.request(*sent, **options)
+    assert len(service.received) == 1
+
+
 @pytest.mark.parametrize(
     "path",
     [

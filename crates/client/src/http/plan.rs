@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use ::http::{HeaderMap, Method, header::CONTENT_TYPE};
+use ::http::{
+    HeaderMap, Method,
+    header::{CONTENT_TYPE, HeaderName},
+};
 use serde_json::value::RawValue;
 use url::Url;
 use zeroize::Zeroizing;
@@ -20,6 +23,10 @@ use crate::{
     },
     error::{Error, Result, did_you_mean},
 };
+
+/// The headers by which servers take a request for one of another method.
+const METHOD_OVERRIDES: [&str; 3] =
+    ["x-http-method-override", "x-http-method", "x-method-override"];
 
 /// The longest URL of the HTTP library.
 const URL_MAX: usize = 65_534;
@@ -45,6 +52,11 @@ pub struct RequestPlan {
     pub time_range: Option<TimeRange>,
     /// The names in whose order the query is sent; other pairs stay in the order given.
     order: Vec<Cow<'static, str>>,
+}
+
+/// Returns true for one of `METHOD_OVERRIDES`. Gateways of CGI and WSGI read an underscore as a hyphen.
+fn overrides_method(name: &HeaderName) -> bool {
+    METHOD_OVERRIDES.contains(&name.as_str().replace('_', "-").as_str())
 }
 
 /// The cursor of a page.
@@ -197,6 +209,11 @@ impl RequestPlan {
             endpoint.method.as_str() == self.method && is_path_of(&endpoint.path, &self.path)
         };
         self.method == Method::GET || ENDPOINTS.iter().any(is_documented)
+    }
+
+    /// Returns true if a header, also one of the client's `defaults`, is one of `METHOD_OVERRIDES`.
+    pub fn overrides_method(&self, defaults: &HeaderMap) -> bool {
+        defaults.keys().chain(self.headers.keys()).any(overrides_method)
     }
 
     /// One request: with the cursor of a page and with the bounds of a time range, which replace

@@ -135,10 +135,18 @@ impl Transport {
         cursor: Option<Cursor<'_>>,
         range: Option<(i64, i64)>,
     ) -> Result<Request> {
-        if self.options.read_only && !plan.only_reads() {
-            let what = "the client is read-only, and this request may change data; expected GET";
+        let refuse = |what: &str| {
             let advice = "To send this request, use a client without `read_only`.";
-            return Err(Error::misuse(what.to_owned(), advice).with_endpoint(&plan.label));
+            let what = format!("the client is read-only, and {what}");
+            Err(Error::misuse(what, advice).with_endpoint(&plan.label))
+        };
+        if self.options.read_only && !plan.only_reads() {
+            return refuse("this request may change data; expected GET");
+        }
+        if self.options.read_only && plan.overrides_method(&self.options.headers) {
+            return refuse(
+                "a header of this request overrides the method; expected none that does",
+            );
         }
         plan.request(&self.base, &self.options.headers, cursor, range)
     }

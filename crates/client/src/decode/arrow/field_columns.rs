@@ -261,11 +261,6 @@ impl Column {
             ColumnBuilder::Scalar(builder) => builder.finish(),
             ColumnBuilder::Object(object) => object.finish()?,
         };
-        // The C data interface ends names at their first NUL.
-        if self.name.contains('\0') {
-            let text = format!("the field '{}' has a NUL in its name", self.name.escape_debug());
-            return Err(ArrowError::SchemaError(text));
-        }
         let metadata = self.metadata.into_iter().flatten();
         let metadata: HashMap<_, _> =
             metadata.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
@@ -311,6 +306,26 @@ impl ObjectBuilder {
 pub(super) fn finish_all(
     columns: impl IntoIterator<Item = Column>,
 ) -> Result<(Vec<ArrowField>, Vec<ArrayRef>), ArrowError> {
+    let mut columns: Vec<_> = columns.into_iter().collect();
+    replace_nuls(&mut columns);
     let finished: Vec<_> = columns.into_iter().map(Column::finish).collect::<Result<_, _>>()?;
     Ok(finished.into_iter().unzip())
+}
+
+/// Replaces each NUL in the names of columns by U+FFFD, as PostgreSQL's texts have it: the C data interface ends names
+/// at their first NUL. A name that another column has gets a trailing underscore.
+fn replace_nuls(columns: &mut [Column]) {
+    for index in 0..columns.len() {
+        let Some(name) = columns.get(index).map(|column| &column.name) else { return };
+        if !name.contains('\0') {
+            continue;
+        }
+        let mut name = name.replace('\0', "\u{FFFD}");
+        while columns.iter().any(|column| column.name == name) {
+            name.push('_');
+        }
+        if let Some(column) = columns.get_mut(index) {
+            column.name = name;
+        }
+    }
 }
