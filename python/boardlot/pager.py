@@ -9,7 +9,6 @@ row and doubles none.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
@@ -25,6 +24,7 @@ from ._core import (
     _Rows as Rows,
     _RowView as RowView,
 )
+from ._support.clients import warn
 from ._support.third_party import ArrowTable, CapsuleType, RecordBatch, Self, pandas, polars
 from .errors import BoardlotError, ConfigError
 from .records import Decimals, Invalid, Records, records_of
@@ -507,7 +507,7 @@ class Pager(View[T_co]):
         shared = self._shared
         # `islice` asks for an iterator each time that it takes some rows, and after the last ones.
         if shared.position.is_end and shared.iterations < 2:
-            warnings.warn(USED_UP, stacklevel=2)
+            warn(USED_UP)
         shared.iterations += 1
         return self
 
@@ -674,7 +674,7 @@ class AsyncPager(AsyncView[T_co]):
 
     def __aiter__(self) -> Self:
         if self._shared.position.is_end:
-            warnings.warn(USED_UP, stacklevel=2)
+            warn(USED_UP)
         return self
 
     if not TYPE_CHECKING:

@@ -107,6 +107,14 @@ impl ApiKey {
         no_more(py, "ApiKey", more, others)?;
         let password = password.map(|value| secret_bytes("password", value)).transpose()?;
         let password = password.as_ref().map(|bytes| bytes.as_slice());
+        let is_empty = match private_key.cast::<PyString>() {
+            Ok(text) => text.to_str().is_ok_and(|text| text.trim().is_empty()),
+            Err(_) => private_key.cast::<PyBytes>().is_ok_and(|key| key.as_bytes().is_empty()),
+        };
+        if is_empty {
+            let expected = "the path of a private key file, PEM text or key bytes";
+            return Err(raise(py, Error::argument("private_key", "empty", expected)));
+        }
         if let Ok(bytes) = private_key.cast::<PyBytes>() {
             let key = read_key(py, Zeroizing::new(bytes.as_bytes().to_vec()), password, None)?;
             return ApiKey::from_key(key_id, key).or_raise(py);

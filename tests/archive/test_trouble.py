@@ -245,6 +245,38 @@ def test_what_an_export_cannot_know_is_refused(kept, tmp_path):
     assert not list(tmp_path.glob("*parquet*"))
 
 
+@pytest.mark.parametrize("name", ["x.parquet", "x.PQ", "x.csv", "x.jsonl", "x.xlsx", "x.feather"])
+def test_a_new_archive_has_not_the_name_of_another_kind_of_file(name, kept, tmp_path, capfd):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    path, backup = folder / name, folder / "backup.db"
+    expected = f"an archive is an SQLite database: expected a name such as {str(folder / 'x.db')!r}"
+    for argument, call in (("target", bl.Archive), ("path", kept.backup)):
+        with pytest.raises(bl.ConfigError) as caught:
+            call(path)
+        assert str(caught.value) == f"{argument} is {str(path)!r}; {expected}"
+    kept.backup(backup)
+    for words in (["update", path, "--ipos", "hk"], ["restore", backup, path]):
+        command = ["--base-url", "http://127.0.0.1:9", "archive", *map(str, words)]
+        assert main(command) == 2 and expected in capfd.readouterr().err
+    assert list(folder.iterdir()) == [backup]
+    # One that exists is what it is.
+    backup.rename(path)
+    with bl.Archive(path) as archive:
+        assert len(archive.fills(*HK)) == 3
+
+
+@pytest.mark.parametrize("name", ["x.xlsx", "x.csv", "x.arrow", "x.db", "x.sqlite3", "x.duckdb"])
+def test_an_export_says_what_it_writes_and_suggests_no_other_list(name, kept, tmp_path):
+    path = str(tmp_path / name)
+    with pytest.raises(bl.ConfigError) as caught:
+        kept.export("ipos", path, "hk")
+    shown = str(tmp_path / "x.parquet")
+    assert str(caught.value) == f"path is {path!r}; expected a Parquet file, such as {shown!r}"
+    assert "fills" not in caught.value.hint and name not in caught.value.hint
+    assert "`boardlot archive sql`, with `--out`" in caught.value.hint
+
+
 def test_security_45_a_server_that_disappears_is_a_clear_error_and_the_next_update_continues(
     book, client, service, monkeypatch
 ):

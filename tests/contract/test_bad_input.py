@@ -104,6 +104,18 @@ def test_an_address_says_what_is_wrong_with_it(option, rest, expected):
     assert "u:p" not in str(caught.value) and "y=1" not in str(caught.value)
 
 
+@pytest.mark.parametrize("host", ["sandbox", "192.168.1.5", "api.example.com", "[fe80::1]"])
+@pytest.mark.parametrize("option", ["base_url", "ws_quote_url"])
+def test_no_other_address_is_guessed_for_a_port_that_does_not_encrypt(option, host):
+    plain, secure = ("http", "https") if option == "base_url" else ("ws", "wss")
+    url = f"{plain}://{host}:8080"
+    with pytest.raises(bl.ConfigError) as caught:
+        bl.Client(**{"base_url": "https://api.example.com", option: url})
+    assert str(caught.value).startswith(f"{option} is '{url}'; expected a")
+    assert f" {secure}:// URL ({plain}:// is only for a loopback address" in str(caught.value)
+    assert "did you mean" not in str(caught.value)
+
+
 def test_an_address_that_is_not_encrypted_is_for_this_machine_alone():
     with bl.Client("https://api.example.com", ws_quote_url="ws://127.0.0.1:8080/quote"):
         pass

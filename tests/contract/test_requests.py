@@ -150,3 +150,33 @@ def test_a_client_shows_the_websocket_addresses_that_it_was_given(kind):
         assert (client.ws_quote_url, client.ws_trade_url) == tuple(urls.values())
     plain = kind("https://api.example.com")
     assert (plain.ws_quote_url, plain.ws_trade_url) == (None, None)
+
+
+NOT_FOUND = "Check the base URL, the path and the ids in it: nothing was found there."
+ASK = "Ask the service about the code or status"
+
+
+@modes
+@pytest.mark.parametrize(
+    ("status", "body", "hint"),
+    [
+        (404, b"<html>no</html>", "Check that the base URL is the API's own"),
+        (404, {"code": 404, "msg": "no endpoint has this method and path"}, NOT_FOUND),
+        (404, {"detail": "Not Found"}, NOT_FOUND),
+        (410, {"detail": "Gone"}, NOT_FOUND),
+        (405, {"code": 405, "msg": "no"}, "Check the HTTP method: the path does not allow it."),
+        (418, {"code": 418, "msg": "no"}, ASK),
+        (200, {"ret_code": -99, "ret_msg": "odd"}, ASK),
+    ],
+)
+def test_the_service_is_not_asked_about_a_status_that_http_explains(mode, status, body, hint):
+    declared = bl.Endpoint("news", "GET", "/news", rows="data.list")
+
+    async def use(client):
+        with pytest.raises(bl.ApiError) as caught:
+            await client.call("call", declared)
+        return caught.value
+
+    error = run(mode, lambda _: response(body, status), use)
+    assert type(error) is bl.ApiError and error.http_status == status
+    assert error.hint.startswith(hint)

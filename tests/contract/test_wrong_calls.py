@@ -1,10 +1,12 @@
 """Wrong calls of everything that users call, and what is said."""
 
+import ast
 import asyncio
 import warnings
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from itertools import islice
+from pathlib import Path
 
 import boardlot as bl
 import boardlot.frames
@@ -120,7 +122,7 @@ def archive(tmp_path):
             "to trust those of your own authority, pass ca_file=",
         ),
         (lambda url: bl.Client(url, api_key="k"), "did you mean 'auth'?"),
-        (lambda url: bl.Client(url, cert="c"), "did you mean 'ca_file'?"),
+        (lambda url: bl.Client(url, ca_bundle="c"), "did you mean 'ca_file'?"),
         (lambda url: bl.AsyncClient(url, retries=1), "did you mean 'max_retries'?"),
         (
             lambda client, archive: archive.update(client, accounts=[("1", "HK")]),
@@ -422,6 +424,41 @@ def test_a_second_loop_over_a_pager_warns_at_its_line(client):
     with pytest.warns(UserWarning, match="this pager is used up") as caught:
         assert list(pager) == []
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("name", ["cert", "certfile", "cert_file", "keyfile", "max_redirects"])
+def test_a_name_of_another_thing_is_not_met_by_one_that_is_spelled_alike(name):
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'") as caught:
+        bl.Client("https://api.example.com", **{name: "c"})
+    for other in ("ca_file", "profile", "max_retries"):
+        assert other not in str(caught.value)
+
+
+def test_every_warning_is_made_where_the_line_of_the_caller_is_found():
+    """`_support.clients.warn` finds it, however many functions of boardlot are between the two."""
+    package, made = Path(bl.__file__).parent, []
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "warnings.warn":
+                made.append(path.relative_to(package).as_posix())
+    assert made == ["_support/clients.py"]
+
+
+def test_warnings_of_an_archive_are_at_the_line_of_the_caller(tmp_path):
+    with bl.Archive(tmp_path / "a.db") as archive:
+        calls = [
+            lambda: archive.fills("1", "HK"),
+            lambda: archive.seen("dividends", "HK.00700"),
+            lambda: archive.changes("dividends", "HK.00700"),
+            lambda: archive.gaps("1", "HK"),
+            lambda: archive.sql("select * from fills"),
+            lambda: archive.export("dividends", tmp_path / "a.parquet"),
+            lambda: archive.sql("select * from fills where updated_time > 1700000000000"),
+        ]
+        for call in calls:
+            with pytest.warns(UserWarning) as caught:
+                call()
+            assert {one.filename for one in caught} == {__file__}
 
 
 def test_rows_in_batches_by_islice_are_no_second_loop(client):

@@ -129,6 +129,14 @@ def test_an_error_about_what_is_in_a_key_file_names_the_file(said, tmp_path):
     assert str(caught.value).startswith(f"private_key {said}")
 
 
+@pytest.mark.parametrize("empty", ["", " ", "\n", b""])
+def test_an_empty_key_is_called_empty(empty):
+    expected = "the path of a private key file, PEM text or key bytes"
+    with pytest.raises(bl.ConfigError) as caught:
+        bl.ApiKey("id", empty)
+    assert str(caught.value) == f"private_key is empty; expected {expected}"
+
+
 def test_a_wrong_password_is_about_that_file(tmp_path):
     path = tmp_path / "key.pem"
     path.write_text(LOCKED)

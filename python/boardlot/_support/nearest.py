@@ -16,7 +16,8 @@ ELSEWHERE = {
     "auth": "api_key credentials key token key_id private_key api_secret bearer",
     "base_url": "url host endpoint",
     "ca_file": "ca_bundle cafile",
-    "client_cert": "cert certificate client_certificate",
+    # Elsewhere, `cert` is that of the client itself.
+    "client_cert": "cert client_certificate certfile cert_file",
     "proxy": "proxies",
     "timeout": "timeout_seconds request_timeout read_timeout",
     "max_retries": "retries retry",
@@ -71,6 +72,9 @@ ELSEWHERE = {
     "fills": "accounts account trades deals",
 }
 
+# Names of other libraries for what this package may lack: one that is spelled alike is another.
+OTHERS = frozenset(["cert", "certfile", "cert_file", "keyfile", "key_file", "max_redirects"])
+
 _FRAMES = "ask the result for it: `.to_pandas(decimals='decimal')`, or `.to_dicts(typed=True)`"
 _ZONES = "times are UTC: convert the column, frame['create_time'].dt.tz_convert('Asia/Hong_Kong')"
 _NO_RANGE = "the method has no time range: select rows of the frame that `.to_pandas()` returns"
@@ -110,6 +114,8 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
     for ours, others in ELSEWHERE.items():
         if ours in names and name in others.split():
             return ours
+    if name in OTHERS:
+        return None
     return _core._nearest(name, names)
 
 

@@ -151,7 +151,32 @@ def open_database(target: Hidden, wait: float) -> Database:
         return Postgres(found)
     from boardlot.archive.sqlite import Sqlite
 
+    if not os.path.lexists(found):
+        check_new("target", found)
     return Sqlite(found, wait)
+
+
+# The ends of names by which users, and other programs, know what is in a file.
+PARQUET = {".parquet", ".pq"}
+DATABASES = {".db", ".duckdb", ".sqlite", ".sqlite3"}
+DATA_FILES = PARQUET | {
+    *(".arrow", ".csv", ".feather", ".ipc", ".json", ".jsonl", ".orc", ".pickle", ".pkl"),
+    *(".tsv", ".txt", ".xls", ".xlsx"),
+}
+
+
+def check_new(name: str, path: str) -> None:
+    """Refuse the name of another kind of file for an archive that does not exist yet.
+
+    Raises:
+        ConfigError: Programs would read it as that.
+    """
+    if Path(path).suffix.lower() in DATA_FILES:
+        raise ConfigError(
+            f"{name} is {path!r}; an archive is an SQLite database: expected a name such as "
+            f"{str(Path(path).with_suffix('.db'))!r}",
+            hint="`export` writes a list of an archive to a Parquet file.",
+        )
 
 
 def _path_or_address(target: Hidden) -> str | Hidden:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Mapping, Sequence, Sized
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
@@ -14,9 +13,9 @@ from typing import Any
 from boardlot import Endpoint, Records, _core
 from boardlot._calls import explained, named
 from boardlot._support.cell_format import shown_time, time_of
-from boardlot._support.clients import Time
+from boardlot._support.clients import Time, warn
 from boardlot.archive import observations
-from boardlot.archive.arguments import micros, path_of
+from boardlot.archive.arguments import check_new, micros, path_of
 from boardlot.archive.check import Findings, check
 from boardlot.archive.database import Database
 from boardlot.archive.fills import FillStore, gaps
@@ -95,19 +94,15 @@ class Reader:
             elif first is not None and first < earliest:
                 text = f"from {shown_time(earliest)} on"
             if text:
-                warnings.warn(
+                warn(
                     f"the archive {self._database.name} has fills {series} {text}; "
-                    "update(fills=..., start=...) reads earlier ones",
-                    # For the line of the caller, behind `explained`.
-                    stacklevel=3,
+                    "update(fills=..., start=...) reads earlier ones"
                 )
         return StoredFills(rows)
 
     def _warn(self, found: Sized, place: Place, what: str) -> None:
         if not len(found) and row_of(self._database, place, "id") is None:
-            text = f"the archive {self._database.name} has no update of {what}"
-            # For the line of the caller, behind the method and its `explained`.
-            warnings.warn(text, stacklevel=4)
+            warn(f"the archive {self._database.name} has no update of {what}")
 
     def seen(
         self,
@@ -141,10 +136,9 @@ class Reader:
         if at_micros is not None:
             first = observations.first_read(self._database, spec, checked)
             if first is not None and at_micros < first:
-                warnings.warn(
+                warn(
                     f"at is {shown_time(at_micros)}, but {spec.name} {checked} was first read at "
-                    f"{shown_time(first)}: nothing is known of it before; for now, leave out at=",
-                    stacklevel=3,
+                    f"{shown_time(first)}: nothing is known of it before; for now, leave out at="
                 )
         return records_of(rows)
 
@@ -295,20 +289,18 @@ class Reader:
             texts = [(f"parameter {number}", one) for number, one in enumerate(parameters, 1)]
             for place, value in [*texts, *(("a text", one) for one in LITERAL.findall(query))]:
                 if isinstance(value, str) and ISO.fullmatch(value):
-                    warnings.warn(
+                    warn(
                         f"{place} of the query is {value!r}; SQLite compares it as a text with "
-                        "times such as '2026-11-24 00:00:00.000000+00:00': pass a datetime",
-                        stacklevel=3,
+                        "times such as '2026-11-24 00:00:00.000000+00:00': pass a datetime"
                     )
             if count := COUNTED.search(query):
-                warnings.warn(
+                warn(
                     f"the query compares {count[1]} with {count[2]}, but its values are texts such "
-                    "as '2026-11-24 00:00:00.000000+00:00': pass a datetime",
-                    stacklevel=3,
+                    "as '2026-11-24 00:00:00.000000+00:00': pass a datetime"
                 )
         result = QueryResult(*self._database.query(query, parameters))
         if not result and not self._database.read("select 1 from series union select 1 from lists"):
-            warnings.warn(f"the archive {self._database.name} has no update", stacklevel=3)
+            warn(f"the archive {self._database.name} has no update")
         return result
 
     def backup(self, path: str | os.PathLike[str]) -> None:
@@ -335,7 +327,9 @@ class Reader:
             21
             >>> archive.close()
         """
-        self._database.back_up(Path(os.path.abspath(path_of("path", path))))  # noqa: PTH100
+        target = path_of("path", path)
+        check_new("path", target)
+        self._database.back_up(Path(os.path.abspath(target)))  # noqa: PTH100
 
     def export(
         self,

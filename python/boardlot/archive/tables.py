@@ -17,7 +17,7 @@ from boardlot._support.crash_safe import replacing
 from boardlot._support.tables import html, text
 from boardlot._support.third_party import pandas, polars, pyarrow
 from boardlot.archive import observations
-from boardlot.archive.arguments import path_of
+from boardlot.archive.arguments import DATA_FILES, DATABASES, PARQUET, path_of
 from boardlot.archive.database import Database, Row
 from boardlot.archive.fills import FillStore
 from boardlot.archive.lists import ListSpec, Series, list_named
@@ -141,10 +141,6 @@ def _typed(values: list[Any]) -> list[Any]:
     return values
 
 
-# Users who open such a file do not expect Parquet in it.
-OTHER_FORMATS = {".csv", ".json", ".jsonl", ".tsv", ".txt", ".xls", ".xlsx"}
-
-
 def export(
     database: Database,
     name: str | Endpoint,
@@ -155,13 +151,6 @@ def export(
 ) -> int:
     """Write a list to a file, and return the number of rows; see `Archive.export`."""
     target = Path(os.path.realpath(path_of("path", path)))
-    if target.suffix.lower() in OTHER_FORMATS:
-        raise ConfigError(
-            f"path is {os.fspath(path)!r}; expected a Parquet file, such as "
-            f"{target.with_suffix('.parquet').name!r}",
-            hint="Only Parquet is written. For another format, write the result of a query: "
-            f"boardlot archive sql ARCHIVE 'select * from fills' --out {target.name}",
-        )
     if os.path.exists(target) and not os.path.isfile(target):  # noqa: PTH110, PTH113
         raise ConfigError(
             f"path is {os.fspath(path)!r}, which is not a regular file; expected a file or a new "
@@ -169,6 +158,14 @@ def export(
         )
     if database.reads(str(target)):
         raise ConfigError(f"path is {os.fspath(path)!r}, which is the archive itself")
+    # Users who open such a file do not expect Parquet in it.
+    if target.suffix.lower() in (DATA_FILES | DATABASES) - PARQUET:
+        raise ConfigError(
+            f"path is {os.fspath(path)!r}; expected a Parquet file, such as "
+            f"{str(Path(path).with_suffix('.parquet'))!r}",
+            hint="Only Parquet is written. `boardlot archive sql`, with `--out`, writes the result "
+            "of a query in other formats.",
+        )
     table = arrow_table(database, name, key, at, history)
     from pyarrow import parquet
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timezone, tzinfo
@@ -18,6 +17,7 @@ import click
 import boardlot as bl
 from boardlot import _core
 from boardlot._support import hints
+from boardlot._support.clients import warn
 from boardlot._support.credentials import (
     Passphrase,
     application_of,
@@ -331,9 +331,7 @@ class Settings:
         names = ", ".join(sorted(x for x in os.environ if x.startswith("BOARDLOT_")))
         unread = f"boardlot does not read these variables: {names}"
         if self.profile is None and self.base_url is None and self.profile_name and names:
-            warnings.warn(
-                f"{unread}; the profile is {self.profile_name}, the default", stacklevel=2
-            )
+            warn(f"{unread}; the profile is {self.profile_name}, the default")
         if self.base_url is None and self.profile_name is None:
             unread = f"; {unread}" if names else ""
             raise click.UsageError(

@@ -81,9 +81,9 @@ pub fn check_address(name: &str, text: &str, [secure, plain]: [&str; 2]) -> Resu
         scheme if scheme == plain && is_loopback(&url) => Ok(url),
         scheme if scheme == plain => refuse(&format!(
             "{} {secure}:// URL ({plain}:// is only for a loopback address such as \
-             {plain}://127.0.0.1:8080); did you mean '{}'?",
+             {plain}://127.0.0.1:8080){}",
             article(secure),
-            nearest(url, secure)
+            nearest(url, secure).map_or_else(String::new, |url| format!("; did you mean '{url}'?"))
         )),
         _ => refuse(&format!("{} {secure}:// URL", article(secure))),
     }
@@ -110,16 +110,14 @@ fn has_endpoint_path(url: &Url) -> bool {
 }
 
 /// The usable URL that is nearest to one that does not encrypt: the loopback address, or the scheme that
-/// does.
-fn nearest(mut url: Url, secure: &str) -> String {
-    let changed = match url.host_str() {
-        Some("localhost") => url.set_host(Some("127.0.0.1")).is_ok(),
-        // The port of http is hardly that of https.
-        _ => url.set_scheme(secure).is_ok() && url.set_port(None).is_ok(),
-    };
-    let fallback = format!("{secure}://api.example.com");
-    let text = if changed { url.as_str() } else { &fallback };
-    text.trim_end_matches('/').to_owned()
+/// does. None for a port: which one of that host encrypts is not known, if any does.
+fn nearest(mut url: Url, secure: &str) -> Option<String> {
+    match url.host_str() {
+        Some("localhost") => url.set_host(Some("127.0.0.1")).ok()?,
+        _ if url.port().is_some() => return None,
+        _ => url.set_scheme(secure).ok()?,
+    }
+    Some(url.as_str().trim_end_matches('/').to_owned())
 }
 
 /// Returns true if the host of a URL is a loopback address, written as a number.

@@ -91,6 +91,9 @@ const NAMES: [&str; 16] = [
 /// exists nor looks like a path is not shown.
 pub fn shown_path(path: &Path) -> String {
     let text = path.to_string_lossy();
+    if text.trim().is_empty() {
+        return format!("'{text}'");
+    }
     // Not the root alone: a secret in Base64 may begin with a slash.
     let is_told = |folder: &&Path| folder.file_name().is_some() && folder.is_dir();
     let folder = path.ancestors().skip(1).find(is_told);
@@ -163,6 +166,7 @@ mod tests {
         ] {
             assert_eq!(shown_path(Path::new(shown)), shown);
         }
+        assert_eq!(shown_path(Path::new("")), "''", "an empty path is no secret");
         for secret in [
             "hunter22",
             "correct horse battery staple",

@@ -385,6 +385,13 @@ impl Error {
                 retry_after: Some(wait),
                 ..
             }) => format!("Wait {} s, or set `rate_limit`.", wait.as_secs()),
+            // RFC 9110 explains these.
+            ErrorKind::Api(ApiFailure {
+                class: FailureClass::Other, http_status: 404 | 410, ..
+            }) => "Check the base URL, the path and the ids in it: nothing was found there.".into(),
+            ErrorKind::Api(ApiFailure {
+                class: FailureClass::Other, http_status: 405, ..
+            }) => "Check the HTTP method: the path does not allow it.".into(),
             ErrorKind::OAuth { error, .. } if error == "invalid_client" => {
                 "Pass the client id and the client secret of the registration.".into()
             }

@@ -18,7 +18,7 @@ import click
 from boardlot._support.cell_format import escaped, shown_second
 from boardlot._support.nearest import did_you_mean
 from boardlot.archive import Archive, Finding, UpdateReport
-from boardlot.archive.arguments import EVERY_MIN, SECONDS_MAX, server_address
+from boardlot.archive.arguments import EVERY_MIN, SECONDS_MAX, check_new, server_address
 from boardlot.archive.lists import LISTS, ListName
 from boardlot.cli.click_classes import Argument, CommandGroup, DataCommand
 from boardlot.cli.commands.endpoints import parse_time
@@ -427,6 +427,8 @@ def restore(settings: Settings, backup: str, file: str) -> None:
                 f"{name} is an address: `pg_dump` backs up an archive in PostgreSQL, and "
                 "`pg_restore --clean --if-exists` restores it"
             )
+    if not os.path.lexists(file):
+        check_new("FILE", file)
     from boardlot.archive.sqlite.backup import restore as restore_file
 
     restore_file(Path(backup), Path(file), WAIT)
