@@ -31,11 +31,15 @@ class Old:
     def __enter__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.base_url = f"https://127.0.0.1:{self.listener.getsockname()[1]}"
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.accepting = threading.Thread(target=self.accept, daemon=True)
+        self.accepting.start()
         return self
 
     def __exit__(self, *_):
+        # What waits for a connection is not woken by closing alone.
+        self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
+        self.accepting.join()
 
     def accept(self):
         while True:
