@@ -3,7 +3,9 @@
 import contextlib
 
 import boardlot as bl
+import boardlot.auth
 import pytest
+import requests
 
 from ..support.service import StandInService, response
 from .libraries import LIBRARIES
@@ -72,8 +74,20 @@ def test_a_redirect_takes_no_token_elsewhere(library):
 
 
 @libraries
-def test_security_59_no_token_is_shown(library):
+def test_an_adapter_shows_no_token(library):
     with StandInService([response({})]) as server:
         reply = LIBRARIES[library](bl.BearerToken("a-secret-token"), "GET", f"{server.base_url}/x")
     assert server.received[0].header("Authorization") == "Bearer a-secret-token"
-    assert "a-secret-token" not in reply.shown
+    assert "BearerToken" in reply.auth
+    assert "a-secret-token" not in reply.auth
+
+
+@pytest.mark.parametrize("path", ["", "/gateway"])
+def test_the_client_that_has_the_token_may_have_a_base_url_with_a_path(path):
+    with StandInService([response({})]) as server:
+        url = server.base_url + path
+        with bl.Client(url, auth=bl.BearerToken("a-secret-token")) as client:
+            auth = boardlot.auth.requests(bl.BearerToken("another"), client=client)
+            assert requests.get(f"{url}/x", auth=auth, timeout=60).status_code == 200
+    assert server.received[0].target == f"{path}/x"
+    assert server.received[0].header("Authorization") == "Bearer a-secret-token"

@@ -27,15 +27,6 @@ class Hidden:
         raise TypeError("cannot pickle a text that may have a password")
 
 
-class HiddenHeader(str):
-    """A header's value, which HTTP libraries take as text; a `repr` does not show it."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "'***'"
-
-
 def without_frames(function: Callable[..., R], *args: Any) -> R:
     """The result of a function, whose exceptions do not have its frames and their variables."""
     try:

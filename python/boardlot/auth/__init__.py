@@ -1,7 +1,9 @@
 """The service's signature and logins for other HTTP clients: requests, httpx, httpx2 and aiohttp.
 
-Credentials are an `ApiKey`, an `OAuth` or a `BearerToken`. A signature covers the final URL and the
-bytes of the body, as the client sends them. Each attempt has its own signature, time and nonce.
+Credentials are an `ApiKey`, an `OAuth` or a `BearerToken`. A signature covers the method, the final
+URL and the bytes of the body, as the client sends them, and is good once. An adapter sets plain
+headers when its library asks for authorization; proxies, redirects, retries and caches are the
+library's.
 """
 
 from __future__ import annotations
@@ -20,20 +22,21 @@ __all__ = ["aiohttp", "httpx", "requests"]
 def requests(credentials: ApiKey | OAuth | BearerToken, *, client: Client | None = None) -> Any:
     """The `auth` of a `requests` session or request.
 
-    The URL and the body of the prepared request are brought into the form in which urllib3 sends
-    them, and signed whenever they are sent, so that urllib3's own retries are signed again. A
-    redirect that would be followed is refused with a `ProtocolError` before anything is sent: a
-    signature is for one URL.
+    requests asks for authorization when it prepares a request; with a key, the URL and the body
+    are then brought into the form in which urllib3 sends them. If the service rejects a request
+    with HTTP 401, what was sent is signed again, or has a refreshed token, and is sent once more,
+    as with `requests.auth.HTTPDigestAuth`.
 
     Args:
-        credentials: The key, the login or the token. They are for the service of the first request.
+        credentials: The key, the login or the token. A token is for the service of `client`, of the
+            login or of the first request.
         client: A client whose `clock_offset` corrects the time of signatures, and which refreshes
             the login; by default the local clock, and a client with the default options.
 
     Returns:
-        A `requests.auth.AuthBase`. A request raises `ConfigError` for a body that is streamed (the
-        signature covers all of it) and for another service, and `LoginRequired` if the user has to
-        log in again.
+        A `requests.auth.AuthBase`, which pickles if the credentials do. A request raises
+        `ConfigError` for a body that is streamed, with a key (the signature covers all of it), and
+        for another service, with a token; and `LoginRequired` if the user has to log in again.
 
     Raises:
         ConfigError: `credentials` are of another kind.
@@ -58,16 +61,17 @@ def httpx(
 ) -> Any:
     """The `auth` of a client or request of `httpx` or `httpx2`, sync or async.
 
-    A redirect that would be followed is refused with a `ProtocolError` before anything is sent: a
-    signature is for one URL.
+    The client asks for authorization once for a call. If the service rejects the request with HTTP
+    401, what was sent is signed again, or has a refreshed token, and is sent once more.
 
     Args:
-        credentials: The key, the login or the token. They are for the service of the first request.
+        credentials: The key, the login or the token, as for `requests`.
         client: A client whose `clock_offset` corrects the time of signatures, and which refreshes
             the login: a `Client` for a sync client, an `AsyncClient` for an async one.
 
     Returns:
-        An `httpx.Auth`, which is an `httpx2.Auth` too. A request raises what `requests` raises.
+        An `httpx.Auth`, which is an `httpx2.Auth` too, and pickles if the credentials do. A request
+        raises what `requests` raises.
 
     Raises:
         ConfigError: `credentials` are of another kind, or neither library is installed.
@@ -89,11 +93,11 @@ def httpx(
 def aiohttp(credentials: ApiKey | OAuth | BearerToken, *, client: AsyncClient | None = None) -> Any:
     """A middleware of an `aiohttp` session or request; needs aiohttp 3.12 or newer.
 
-    Redirects and retries of aiohttp are separate requests, and signed again. A redirect to
-    another service is refused with a `ConfigError` before anything is sent.
+    aiohttp asks for authorization for each redirect and retry, so each is signed. With a token, a
+    response with HTTP 401 is followed by one refresh and one more attempt.
 
     Args:
-        credentials: The key, the login or the token. They are for the service of the first request.
+        credentials: The key, the login or the token, as for `requests`.
         client: A client whose `clock_offset` corrects the time of signatures, and which refreshes
             the login.
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from aiohttp import hdrs
 from aiohttp.payload import BytesPayload
 
 from boardlot import ConfigError
-from boardlot._support.hidden import HiddenHeader
 
 from .authorizer import STREAMED, Authorizer
 
@@ -35,17 +33,14 @@ class Middleware:
     async def __call__(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         url = f"{request.url.origin()}{request.url.raw_path_qs}"
         if self.authorizer.has_key:
-            body = await body_of(request)
-            request.headers.update(self.authorizer.signed(request.method, url, body))
+            self.authorizer.sign(request, url, await body_of(request))
             return await handler(request)
-        sent: HiddenHeader = await self.authorizer.async_token(url)
-        request.headers[hdrs.AUTHORIZATION] = sent
+        await self.authorizer.async_set_token(request, url)
         response = await handler(request)
         if response.status == 401:
-            header = await self.authorizer.async_token(url, sent)
-            if header != sent:
-                response.release()
-                request.headers[hdrs.AUTHORIZATION] = header
+            # The connection returns to its pool, as in aiohttp's `DigestAuthMiddleware`.
+            await response.read()
+            if await self.authorizer.async_set_token(request, url, is_rejected=True):
                 response = await handler(request)
         return response
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
-from boardlot import ApiKey, AsyncClient, BearerToken, Client, ConfigError, OAuth, ProtocolError
-from boardlot._support.hidden import HiddenHeader
+from boardlot import ApiKey, AsyncClient, BearerToken, Client, ConfigError, OAuth
 
 STREAMED = (
     "the body is streamed, but a signature covers the whole body, which must be known before the "
     "first byte is sent; expected bytes, text, a form or JSON"
 )
+PORTS = {"https": 443, "http": 80}
 
 
 class Authorizer:
-    """Credentials, for the service of the first request that they authorize."""
+    """Credentials, and the clients that refresh those that are tokens."""
 
     def __init__(
         self, credentials: ApiKey | OAuth | BearerToken, client: Client | AsyncClient | None
@@ -31,72 +31,91 @@ class Authorizer:
             )
         self.credentials: ApiKey | OAuth | BearerToken = credentials
         self.client: Client | AsyncClient | None = client
-        self.origin: str | None = None
-        # Of a token alone: the clients that refresh it, by their class.
+        # By their class, if no client was passed.
         self._clients: dict[type, Any] = {}
 
     def __repr__(self) -> str:
         return repr(self.credentials)
 
+    def __reduce__(self) -> Any:
+        return Authorizer, (self.credentials, self.client)
+
+    def __deepcopy__(self, _: Any) -> Authorizer:
+        # A copy of a prepared request has the same credentials, which may not be copied.
+        return self
+
     @property
     def has_key(self) -> bool:
         return isinstance(self.credentials, ApiKey)
 
-    def signed(self, method: str, url: str, body: bytes) -> dict[str, HiddenHeader]:
-        """The headers of a key for one attempt.
+    def sign(self, request: Any, url: str, body: bytes) -> None:
+        """Sets the headers of a key for one attempt.
 
         Raises:
-            ConfigError: The URL is of another service, or not as it is sent.
+            ConfigError: The URL is not as it is sent.
         """
-        self.bind(url)
         assert isinstance(self.credentials, ApiKey)
-        headers = self.credentials.headers(method, url, body, clock=self.client)
-        return {name: HiddenHeader(value) for name, value in headers.items()}
+        headers = self.credentials.headers(request.method, url, body, clock=self.client)
+        request.headers.update(headers)
 
-    def token(self, url: str, rejected: str | None = None) -> HiddenHeader:
-        """The value of `Authorization` of a login or a token.
+    def set_token(self, request: Any, url: str, *, is_rejected: bool = False) -> bool:
+        """Sets the header of a login or a token; true if it changed.
+
+        The token is in no variable while this may raise, as a crash report shows them.
+
+        Args:
+            request: A request of the other client, with a mapping of headers.
+            url: The URL of the request.
+            is_rejected: The service has rejected the token that the request has.
 
         Raises:
             ConfigError: The URL is of another service.
             LoginRequired: The user has to log in again.
         """
-        return HiddenHeader(self._client(url, Client)._boardlot_core.token_header(rejected))
+        core = self._client(url, Client)._boardlot_core
+        return _set(request, core.token_header(_sent(request) if is_rejected else None))
 
-    async def async_token(self, url: str, rejected: str | None = None) -> HiddenHeader:
+    async def async_set_token(self, request: Any, url: str, *, is_rejected: bool = False) -> bool:
         """The same, awaited."""
-        return HiddenHeader(
-            await self._client(url, AsyncClient)._boardlot_core.token_header(rejected)
-        )
+        core = self._client(url, AsyncClient)._boardlot_core
+        return _set(request, await core.token_header(_sent(request) if is_rejected else None))
 
-    def bind(self, url: str) -> None:
-        """Reject a URL of another service than the first request's."""
-        parts = urlsplit(url)
-        ports = {"https": 443, "http": 80}
-        origin = f"{parts.scheme}://{parts.hostname}:{parts.port or ports.get(parts.scheme)}"
-        if self.origin is None:
-            self.origin = origin
-        elif self.origin != origin:
-            raise ConfigError(
-                f"these credentials are for {self.origin}, and the request is for {origin}, so "
-                "nothing was sent. Credentials go to one service: make an adapter for each"
-            )
-
-    def _client(self, url: str, kind: type) -> Any:
+    def _client(self, url: str, kind: type[Client] | type[AsyncClient]) -> Any:
         """The client that has the token."""
-        self.bind(url)
-        if self.client is not None:
-            if not isinstance(self.client, kind):
-                raise ConfigError(
-                    f"client is of type {type(self.client).__name__}; expected {kind.__name__} here"
-                )
-            return self.client
-        if kind not in self._clients:
-            self._clients[kind] = kind(self.origin, auth=self.credentials)
-        return self._clients[kind]
+        client: Any = self.client
+        if client is None:
+            if kind not in self._clients:
+                base_url = getattr(self.credentials, "base_url", None) or _origin(urlsplit(url))
+                self._clients[kind] = kind(base_url, auth=self.credentials)
+            client = self._clients[kind]
+        if not isinstance(client, kind):
+            raise ConfigError(
+                f"client is of type {type(client).__name__}; expected {kind.__name__} here"
+            )
+        own = urlsplit(client.base_url)
+        if _address(own) != _address(urlsplit(url)):
+            raise ConfigError(
+                f"this token is for {_origin(own)}, and the request is for "
+                f"{_origin(urlsplit(url))}, so nothing was sent. A token goes to one service: make "
+                "an adapter for each"
+            )
+        return client
 
 
-def redirected(url: str) -> ProtocolError:
-    """The error for a redirect, whose target has not been signed."""
-    return ProtocolError(
-        f"the service redirected {url}; a signature is for one URL, so it was not followed"
-    )
+def _sent(request: Any) -> str | None:
+    value: str | None = request.headers.get("Authorization")
+    return value
+
+
+def _set(request: Any, header: str) -> bool:
+    changed = _sent(request) != header
+    request.headers["Authorization"] = header
+    return changed
+
+
+def _origin(parts: SplitResult) -> str:
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def _address(parts: SplitResult) -> tuple[str, str | None, int | None]:
+    return parts.scheme, parts.hostname, parts.port or PORTS.get(parts.scheme)
