@@ -234,14 +234,16 @@ def test_a_redirect_within_a_service_is_signed(library, method, body):
     assert server.received[-1].body == body.get("data", b"")
 
 
-@pytest.mark.parametrize("library", [name for name in LIBRARIES if name != "aiohttp"])
-def test_a_redirect_to_another_service_has_no_signature(library):
-    """requests and httpx take `Authorization` away, and it is not set again."""
+@libraries
+@pytest.mark.parametrize("credentials", [api_key, lambda: bl.BearerToken("a-secret-token")])
+def test_a_redirect_to_another_service_is_not_authorized(library, credentials):
+    """The libraries take `Authorization` away, and it is not set again."""
     with StandInService(Signed()) as other:
         to = response(b"", 307, {"Location": f"{other.base_url}/elsewhere"})
         with StandInService(Signed(to)) as server:
-            reply = LIBRARIES[library](api_key(), "GET", f"{server.base_url}/x")
+            reply = LIBRARIES[library](credentials(), "GET", f"{server.base_url}/x")
     assert reply.status == 401
+    assert server.received[0].header("Authorization") is not None
     assert [received.header("Authorization") for received in other.received] == [None]
 
 

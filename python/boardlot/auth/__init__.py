@@ -94,7 +94,8 @@ def aiohttp(credentials: ApiKey | OAuth | BearerToken, *, client: AsyncClient | 
     """A middleware of an `aiohttp` session or request; needs aiohttp 3.12 or newer.
 
     aiohttp asks for authorization for each redirect and retry, so each is signed. With a token, a
-    response with HTTP 401 is followed by one refresh and one more attempt.
+    response with HTTP 401 is followed by one refresh and one more attempt. As aiohttp's
+    `DigestAuthMiddleware`, it is for the origin of its first request: others pass unchanged.
 
     Args:
         credentials: The key, the login or the token, as for `requests`.

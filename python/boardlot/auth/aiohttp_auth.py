@@ -22,23 +22,33 @@ def middleware(authorizer: Authorizer) -> Any:
 
 
 class Middleware:
-    """Authorizes requests; aiohttp calls it for each redirect and retry."""
+    """Authorizes requests; aiohttp calls it for each redirect and retry.
+
+    As aiohttp's `DigestAuthMiddleware`, it is for the origin of its first request. aiohttp removes
+    `Authorization` when a redirect leads to another one, and it is not set there again.
+    """
 
     def __init__(self, authorizer: Authorizer) -> None:
         self.authorizer = authorizer
+        self.origin: str | None = None
 
     def __repr__(self) -> str:
         return f"boardlot.auth.aiohttp({self.authorizer!r})"
 
     async def __call__(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        url = f"{request.url.origin()}{request.url.raw_path_qs}"
+        origin = str(request.url.origin())
+        if self.origin is None:
+            self.origin = origin
+        elif self.origin != origin:
+            return await handler(request)
+        url = origin + request.url.raw_path_qs
         if self.authorizer.has_key:
             self.authorizer.sign(request, url, await body_of(request))
             return await handler(request)
         await self.authorizer.async_set_token(request, url)
         response = await handler(request)
         if response.status == 401:
-            # The connection returns to its pool, as in aiohttp's `DigestAuthMiddleware`.
+            # The connection returns to its pool, even if the renewal of the token raises.
             await response.read()
             if await self.authorizer.async_set_token(request, url, is_rejected=True):
                 response = await handler(request)
