@@ -138,6 +138,8 @@ async def _send_by_aiohttp(credentials, calls, proxy, environment, ca_file):
         for method, url, body in calls:
             try:
                 async with session.request(method, url, **body) as got:
+                    # The end of TLS to a response that is not read outlives the loop.
+                    await got.read()
                     results.append(got.status)
             except Exception as error:
                 results.append(error)

@@ -358,8 +358,9 @@ def test_an_adapter_pickles_as_its_credentials_do(adapter, tmp_path):
         if adapter == "aiohttp":
 
             async def main():
-                async with aiohttp.ClientSession(middlewares=[auth]) as session:
-                    return (await session.get(url)).status
+                options = {"middlewares": [auth]}
+                async with aiohttp.ClientSession(**options) as session, session.get(url) as got:
+                    return got.status
 
             assert asyncio.run(main()) == 200
         else:
