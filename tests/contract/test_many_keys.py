@@ -148,7 +148,7 @@ def test_an_invalid_fixed_argument_is_rejected_before_anything_is_sent(arguments
 @pytest.mark.parametrize("method", ["fetch_many", "pages_many"])
 def test_a_key_that_is_no_value_fails_alone_and_is_named_by_its_text_and_index(mode, method):
     keys = ["7", None, float("nan"), pd.NaT, pd.NA, ("8", "HK"), None, "9"]
-    told = {
+    said = {
         "None": "keys[1] is None;",
         "nan": "keys[2] is NaN;",
         "NaT": "keys[3] is pandas.NaT, a missing time;",
@@ -168,10 +168,10 @@ def test_a_key_that_is_no_value_fails_alone_and_is_named_by_its_text_and_index(m
         rows, errors = run(mode, server, use)
         assert len(server.received) == 4
     assert [row["deal_id"] for row in rows] == ["7-1", "7-2", "9-1", "9-2"]
-    assert list(errors) == list(told)
+    assert list(errors) == list(said)
     for key, error in errors.items():
         assert type(error) is bl.ConfigError and error.endpoint == "fills_history"
-        assert str(error).startswith(f"fills_history of '{key}': {told[key]} expected ")
+        assert str(error).startswith(f"fills_history of '{key}': {said[key]} expected ")
 
 
 @pytest.mark.parametrize("keys", [[None], [281756.0, None], ["no account!"]])
