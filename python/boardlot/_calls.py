@@ -85,7 +85,7 @@ def _explained(function: FunctionType) -> Callable[..., Any]:
     def better(error: TypeError, args: tuple[Any, ...], kwargs: Any) -> TypeError | None:
         if error.__traceback__ is None or error.__traceback__.tb_next is not None:
             return None  # The call began.
-        from ._support.wrong_calls import better_error
+        from ._support.messages.wrong_calls import better_error
 
         return better_error(function, args[is_method:], kwargs)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from boardlot._calls import explained
-from boardlot._support.cell_format import value_names
 from boardlot._support.extras import needs
+from boardlot._support.tables.cell_format import value_names
 from boardlot.pager import Pager
 from boardlot.records import Records
 

@@ -21,7 +21,7 @@ import json
 from boardlot import Client, Endpoint
 from boardlot._calls import explained
 from boardlot._core import _Rows as Rows
-from boardlot._support import partitions as parts
+from boardlot._support.engines import partitions as parts
 from boardlot.errors import ConfigError
 from boardlot.frames import to_polars
 from boardlot.pager import Pager

@@ -21,7 +21,7 @@ with needs("Ray 2.60 or newer", "ray", "boardlot.ray"):
 
 from boardlot import AsyncClient, Client, Endpoint, RateLimit
 from boardlot._calls import explained
-from boardlot._support import partition_tables as tables, partitions as parts
+from boardlot._support.engines import partition_tables as tables, partitions as parts
 from boardlot.records import Decimals
 
 __all__ = ["Datasource", "read"]

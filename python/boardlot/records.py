@@ -160,13 +160,13 @@ class Records(list[R]):
         return Rows.of_dicts(self, self._shape)
 
     def __repr__(self) -> str:
-        from ._support.tables import text
+        from ._support.tables.text_and_html import text
 
         rows: Any = self
         return text(rows)
 
     def _repr_html_(self) -> str:
-        from ._support.tables import html
+        from ._support.tables.text_and_html import html
 
         rows: Any = self
         return html(rows)

@@ -12,7 +12,7 @@ from ._api import AsyncClient, Client, ClientOptions
 from ._built import Built, Self, Value, refuse_copy
 from ._calls import explained
 from ._core import ApiKey, BearerToken, OAuth, RecordedRequest
-from ._support.nearest import did_you_mean
+from ._support.messages.nearest import did_you_mean
 from .endpoint import Endpoint
 from .errors import ConfigError
 

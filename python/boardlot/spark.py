@@ -22,7 +22,7 @@ with needs("Spark 4.1 or newer", "spark", "boardlot.spark"):
 
 from boardlot import ApiKey, AsyncClient, Client
 from boardlot._calls import explained
-from boardlot._support import partition_tables as tables, partitions as parts
+from boardlot._support.engines import partition_tables as tables, partitions as parts
 from boardlot.errors import ConfigError
 from boardlot.records import Decimals
 

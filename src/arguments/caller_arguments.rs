@@ -213,7 +213,7 @@ fn wrong_arguments(
     more: &Bound<'_, PyTuple>,
     unknown: Option<&Bound<'_, PyDict>>,
 ) -> PyErr {
-    let error = import(py, "boardlot._support.wrong_calls")
+    let error = import(py, "boardlot._support.messages.wrong_calls")
         .and_then(|module| module.invoke_method("wrong_arguments", (of, more, unknown)));
     error.map_or_else(|error| error, PyErr::from_value)
 }

@@ -106,7 +106,7 @@ impl<'py> ManyKeys<'_, 'py> {
             if let Some((given, _)) = unknown {
                 let own = own.iter().copied();
                 let known: Vec<&str> = own.chain(endpoint.arguments().map(|p| &*p.name)).collect();
-                let nearest: String = import(py, "boardlot._support.nearest")?
+                let nearest: String = import(py, "boardlot._support.messages.nearest")?
                     .invoke_method("did_you_mean", (given, known))?
                     .extract()?;
                 if !nearest.is_empty() {

@@ -42,7 +42,7 @@ impl Auth {
         profile: Profile,
         base_url: Option<&str>,
     ) -> PyResult<Option<Self>> {
-        let module = import(py, "boardlot._support.credentials")?;
+        let module = import(py, "boardlot._support.credentials.profiles")?;
         let auth = module.getattr("profile_auth")?.invoke((entry(py, profile)?, base_url))?;
         if auth.is_none() { Ok(None) } else { Self::from_argument(&auth).map(Some) }
     }

@@ -9,7 +9,7 @@ from pathlib import Path
 import boardlot as bl
 import click
 import pytest
-from boardlot._support.cell_format import width_of
+from boardlot._support.tables.cell_format import width_of
 from boardlot.cli import application as app, settings
 
 from ..support.command_line import COMMAND

@@ -6,8 +6,8 @@ import re
 
 import boardlot as bl
 import pytest
-from boardlot._support import tables
-from boardlot._support.cell_format import truncated, width_of
+from boardlot._support.tables import text_and_html as tables
+from boardlot._support.tables.cell_format import truncated, width_of
 from boardlot.cli.commands import request
 from boardlot.cli.output.terminal import colored_json
 

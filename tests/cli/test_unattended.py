@@ -6,7 +6,7 @@ import subprocess
 import boardlot as bl
 import pytest
 from boardlot import _core
-from boardlot._support.credentials import Passphrase
+from boardlot._support.credentials.profiles import Passphrase
 
 from ..support.command_line import COMMAND
 from ..support.keys import KEYS

@@ -7,7 +7,7 @@ import re
 import threading
 
 import pytest
-from boardlot._support.cell_format import escaped
+from boardlot._support.tables.cell_format import escaped
 
 from ..support.command_line import COMMAND, TEXT_FORMATS, in_a_terminal
 from ..support.paged_service import PagedList

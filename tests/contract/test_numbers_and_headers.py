@@ -10,7 +10,7 @@ import boardlot as bl
 import numpy as np
 import pandas as pd
 import pytest
-from boardlot._support.partitions import count
+from boardlot._support.engines.partitions import count
 
 from ..support.service import StandInService, response
 

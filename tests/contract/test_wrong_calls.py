@@ -11,7 +11,7 @@ from pathlib import Path
 import boardlot as bl
 import boardlot.frames
 import pytest
-from boardlot._support.nearest import did_you_mean
+from boardlot._support.messages.nearest import did_you_mean
 
 from ..support.calls import called
 

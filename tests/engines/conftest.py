@@ -158,7 +158,7 @@ def cluster(two_processes):
 @pytest.fixture(autouse=True)
 def own_client_of_a_process():
     """That which this process has made to compute partitions here ends with the test."""
-    from boardlot._support import partitions
+    from boardlot._support.engines import partitions
 
     yield
     partitions._client.cache_clear()

@@ -16,7 +16,7 @@ np = pytest.importorskip("numpy")
 pd = pytest.importorskip("pandas")
 
 from boardlot import dask as boardlot_dask  # noqa: E402
-from boardlot._support.partitions import refer  # noqa: E402
+from boardlot._support.engines.partitions import refer  # noqa: E402
 from boardlot.dask import WorkerClients  # noqa: E402
 
 from ..support.keys import uploaded_key  # noqa: E402

@@ -7,7 +7,7 @@ import boardlot as bl
 import boardlot.polars
 import polars as pl
 import pytest
-from boardlot._support.partitions import Condition, Filters, Query, plan, refer
+from boardlot._support.engines.partitions import Condition, Filters, Query, plan, refer
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from .rows import BASE, CODES, COMPARE, EPOCH, account_of, at, fills

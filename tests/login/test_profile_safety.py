@@ -9,7 +9,7 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 from boardlot import _core
-from boardlot._support.credentials import Passphrase
+from boardlot._support.credentials.profiles import Passphrase
 from boardlot.cli import main
 
 from ..support.addresses import Untouched

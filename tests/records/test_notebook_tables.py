@@ -4,7 +4,7 @@ import sys
 
 import pandas
 import pytest
-from boardlot._support import tables
+from boardlot._support.tables import text_and_html as tables
 from boardlot.notebook import show, table_html
 
 from ..support.fake_records import FakeRecords

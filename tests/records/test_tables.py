@@ -4,7 +4,7 @@ import html
 import re
 
 import pytest
-from boardlot._support import tables
+from boardlot._support.tables import text_and_html as tables
 
 from ..support.fake_records import FILL, FakeRecords, Field, fills
 

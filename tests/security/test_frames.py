@@ -10,7 +10,7 @@ import sys
 import boardlot as bl
 import pytest
 from boardlot import _core, doctor
-from boardlot._support.credentials import Passphrase, profile_auth
+from boardlot._support.credentials.profiles import Passphrase, profile_auth
 from boardlot.cli import main
 from boardlot.cli.settings import Settings, store_for_login
 
@@ -87,7 +87,7 @@ def test_security_14_the_passphrase_of_a_profile(kind, source, content, secrets,
 
 
 def test_security_14_arguments_of_a_command(secrets, monkeypatch):
-    monkeypatch.setattr("boardlot._support.credentials.COMMAND_TIMEOUT", 0.01)
+    monkeypatch.setattr("boardlot._support.credentials.profiles.COMMAND_TIMEOUT", 0.01)
     sleeping = [sys.executable, "-c", "input()", CANARY]
     for command in (["no/such/program", CANARY], [CANARY], sleeping, [f"{CANARY}\0"]):
         assert leaks(Passphrase("tokens", None, tuple(command))) == [], command

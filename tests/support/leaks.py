@@ -117,7 +117,7 @@ def described(kind, name):
 
 def release_caches():
     """Closes what libraries keep for the next use in this process."""
-    if partitions := sys.modules.get("boardlot._support.partitions"):
+    if partitions := sys.modules.get("boardlot._support.engines.partitions"):
         partitions._client.cache_clear()
     if (dask := sys.modules.get("dask.threaded")) and dask.default_pool:
         dask.default_pool.shutdown()

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from boardlot import _core
-from boardlot._support.nearest import did_you_mean
+from boardlot._support.messages.nearest import did_you_mean
 
 Row = TypeVar("Row")
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from boardlot import _core
+from boardlot._support.messages.nearest import did_you_mean
 from boardlot.errors import ConfigError
-
-from .nearest import did_you_mean
 
 REFERENCE = "#/components/schemas/"
 

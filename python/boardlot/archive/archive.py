@@ -13,7 +13,7 @@ from boardlot._calls import explained
 from boardlot._records import Fill
 from boardlot._support.clients import Time
 from boardlot._support.hidden import Hidden
-from boardlot._support.nearest import did_you_mean
+from boardlot._support.messages.nearest import did_you_mean
 from boardlot._support.progress import Bar
 from boardlot._support.third_party import Self
 from boardlot.archive.arguments import (

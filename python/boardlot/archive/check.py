@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from boardlot._support.cell_format import shown_time
+from boardlot._support.tables.cell_format import shown_time
 from boardlot.archive.database import Database, canonical
 from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.freshness import service_now

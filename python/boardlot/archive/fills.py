@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from boardlot import _core
-from boardlot._support.cell_format import time_of
+from boardlot._support.tables.cell_format import time_of
 from boardlot.archive.database import (
     Database,
     Row,

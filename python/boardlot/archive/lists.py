@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from boardlot import _core
 from boardlot._core import _Rows as Rows
-from boardlot._support.nearest import did_you_mean
+from boardlot._support.messages.nearest import did_you_mean
 from boardlot.endpoint import DateRange, Endpoint
 from boardlot.errors import ConfigError
 from boardlot.pager import Pager

@@ -12,8 +12,8 @@ from typing import Any
 
 from boardlot import Endpoint, Records, _core
 from boardlot._calls import explained, named
-from boardlot._support.cell_format import shown_time, time_of
 from boardlot._support.clients import Time, warn
+from boardlot._support.tables.cell_format import shown_time, time_of
 from boardlot.archive import observations
 from boardlot.archive.arguments import check_new, micros, path_of
 from boardlot.archive.check import Findings, check

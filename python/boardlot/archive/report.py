@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from boardlot._support.cell_format import shown_second
+from boardlot._support.tables.cell_format import shown_second
 from boardlot.errors import ArchiveUpdateError, BoardlotError
 
 # The name of a list and its key: text, or an account and a market.

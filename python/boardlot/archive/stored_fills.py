@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from boardlot import frames
 from boardlot._calls import explained
 from boardlot._core import _Rows as Rows
-from boardlot._support import tables
+from boardlot._support.tables import text_and_html as tables
 from boardlot._support.third_party import ArrowTable, CapsuleType, pandas, polars
 from boardlot.records import Decimals, Invalid, Records, records_of
 

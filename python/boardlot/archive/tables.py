@@ -14,7 +14,7 @@ from typing import Any
 from boardlot import _core
 from boardlot._calls import explained
 from boardlot._support.crash_safe import replacing
-from boardlot._support.tables import html, text
+from boardlot._support.tables.text_and_html import html, text
 from boardlot._support.third_party import pandas, polars, pyarrow
 from boardlot.archive import observations
 from boardlot.archive.arguments import DATA_FILES, DATABASES, PARQUET, path_of

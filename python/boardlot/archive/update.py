@@ -12,7 +12,7 @@ from typing import Any
 
 from boardlot import _core
 from boardlot._core import _Rows as Rows
-from boardlot._support.cell_format import shown_time, time_of
+from boardlot._support.tables.cell_format import shown_time, time_of
 from boardlot.archive import observations
 from boardlot.archive.database import Database, store_error
 from boardlot.archive.fills import Fills, FillStore, State, add

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from boardlot._support.cell_format import shown_time, time_of
+from boardlot._support.tables.cell_format import shown_time, time_of
 from boardlot.archive.fills import Fills, FillStore, Head, add
 from boardlot.archive.freshness import ServiceClock, check_service
 from boardlot.archive.lists import Series

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 from boardlot import AsyncClient, Client
 from boardlot._calls import explained
-from boardlot._support.nearest import did_you_mean
+from boardlot._support.messages.nearest import did_you_mean
 from boardlot.calendar.events import DATES, Market, events, in_order
 from boardlot.calendar.table import IpoCalendar
 from boardlot.errors import BoardlotError, ConfigError

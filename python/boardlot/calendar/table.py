@@ -11,10 +11,10 @@ from typing import Any, overload
 
 from boardlot import _core, frames
 from boardlot._calls import explained
-from boardlot._support import tables
-from boardlot._support.cell_format import EPOCH, Column
 from boardlot._support.clients import Day
 from boardlot._support.extras import needs
+from boardlot._support.tables import text_and_html as tables
+from boardlot._support.tables.cell_format import EPOCH, Column
 from boardlot._support.third_party import pandas, polars, pyarrow
 from boardlot.calendar.events import EVENTS, events, in_order, local
 from boardlot.endpoint import Endpoint

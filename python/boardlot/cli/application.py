@@ -16,8 +16,8 @@ from typing import Any
 import click
 
 from boardlot._core import __version__
-from boardlot._support import hints
-from boardlot._support.cell_format import escaped
+from boardlot._support.messages import hints
+from boardlot._support.tables.cell_format import escaped
 from boardlot.cli.click_classes import CommandGroup, write_examples
 from boardlot.cli.commands import endpoints
 from boardlot.cli.options import global_options

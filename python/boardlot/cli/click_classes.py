@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from boardlot._support.clients import not_documented
-from boardlot._support.nearest import did_you_mean, nearest_name
+from boardlot._support.messages.nearest import did_you_mean, nearest_name
 from boardlot.cli.options import global_options
 from boardlot.cli.output.terminal import logged_requests
 from boardlot.cli.settings import OUTPUT_OPTIONS, Settings

@@ -10,7 +10,7 @@ import click
 
 from boardlot import _core
 from boardlot._endpoints import ENDPOINTS, MARKETS
-from boardlot._support.nearest import did_you_mean
+from boardlot._support.messages.nearest import did_you_mean
 from boardlot.errors import BoardlotError
 
 # The range of the core's integers.

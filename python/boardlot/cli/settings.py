@@ -16,9 +16,8 @@ import click
 
 import boardlot as bl
 from boardlot import _core
-from boardlot._support import hints
 from boardlot._support.clients import warn
-from boardlot._support.credentials import (
+from boardlot._support.credentials.profiles import (
     Passphrase,
     application_of,
     check_address,
@@ -28,6 +27,7 @@ from boardlot._support.credentials import (
     profile_store,
 )
 from boardlot._support.hidden import Hidden
+from boardlot._support.messages import hints
 from boardlot.cli.files import check_writable
 from boardlot.cli.statuses import reading_files
 

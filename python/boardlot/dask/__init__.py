@@ -24,7 +24,7 @@ from boardlot import AsyncClient, Client, Endpoint, RateLimit
 from boardlot._calls import explained
 from boardlot._core import _Rows as Rows
 from boardlot._support.clients import Time
-from boardlot._support.partitions import (
+from boardlot._support.engines.partitions import (
     Partition,
     Query,
     Reference,

@@ -19,9 +19,9 @@ from typing import Any
 
 from boardlot import ApiKey, BearerToken, OAuth, RateLimit, _core
 from boardlot._calls import explained
-from boardlot._support import hints
 from boardlot._support.clients import CertificateFiles
 from boardlot._support.hidden import Hidden
+from boardlot._support.messages import hints
 from boardlot.doctor import identity
 from boardlot.doctor.findings import Finding, run_step
 from boardlot.doctor.network import Network, clock_offset

@@ -10,9 +10,9 @@ from datetime import date
 from typing import Any
 
 import boardlot as bl
-from boardlot._support import hints
 from boardlot._support.coroutines import is_async
-from boardlot._support.credentials import check_address, profile_auth
+from boardlot._support.credentials.profiles import check_address, profile_auth
+from boardlot._support.messages import hints
 from boardlot.doctor.findings import Failed, Finding, Skipped, run_step
 from boardlot.doctor.network import Network
 from boardlot.errors import AuthenticationError, ClockSkewError, ConfigError, PermissionDenied

@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from boardlot import Client, _core
 from boardlot._calls import explained
-from boardlot._support import hints
+from boardlot._support.messages import hints
 from boardlot.doctor.findings import Failed, Finding, Skipped, failing, run_step
 from boardlot.errors import BoardlotError, RequestTimeout, TransportError
 

@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
 from boardlot._calls import explained
-from boardlot._support.cell_format import counted
+from boardlot._support.tables.cell_format import counted
 from boardlot._support.third_party import Axes
 from boardlot.plots import style
 from boardlot.plots.style import day, rows, text, units

@@ -12,8 +12,8 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
-from boardlot._support.cell_format import EPOCH, MICROSECONDS, counted
 from boardlot._support.extras import needs
+from boardlot._support.tables.cell_format import EPOCH, MICROSECONDS, counted
 from boardlot._support.third_party import Axes, GridSpecBase
 from boardlot.errors import ConfigError
 from boardlot.records import Records

@@ -6,7 +6,7 @@ values.
 
 from __future__ import annotations
 
-from boardlot._support.cell_format import MICROSECONDS
+from boardlot._support.tables.cell_format import MICROSECONDS
 
 # The seconds from 1970 to the first moments of years 1 and 10000.
 YEAR_1, YEAR_10000 = -62_135_596_800, 253_402_300_800

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from boardlot import _core
 from boardlot._core import _FileLock
-from boardlot._support.cell_format import shown_time
+from boardlot._support.tables.cell_format import shown_time
 from boardlot.archive import schema
 from boardlot.archive.database import Row, store_error
 from boardlot.archive.sqlite.connection import SqliteConnection

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from boardlot._core import _authorize_reading
-from boardlot._support.nearest import did_you_mean
+from boardlot._support.messages.nearest import did_you_mean
 from boardlot.archive.database import Row, Transaction
 from boardlot.archive.locks import WAIT
 from boardlot.errors import ConfigError

@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 import click
 
-from boardlot._support.cell_format import escaped, shown_second
-from boardlot._support.nearest import did_you_mean
+from boardlot._support.messages.nearest import did_you_mean
+from boardlot._support.tables.cell_format import escaped, shown_second
 from boardlot.archive import Archive, Finding, UpdateReport
 from boardlot.archive.arguments import EVERY_MIN, SECONDS_MAX, check_new, server_address
 from boardlot.archive.lists import LISTS, ListName

@@ -17,9 +17,9 @@ import click
 
 import boardlot as bl
 from boardlot import plots
-from boardlot._support import tables
 from boardlot._support.crash_safe import replacing
 from boardlot._support.extras import needs
+from boardlot._support.tables import text_and_html as tables
 from boardlot.cli.click_classes import Command
 from boardlot.cli.commands.endpoints import ENDPOINTS
 from boardlot.cli.files import UserPath

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from boardlot._support.cell_format import clean
+from boardlot._support.tables.cell_format import clean
 from boardlot.cli.click_classes import DataCommand
 from boardlot.cli.numbers import Number
 from boardlot.cli.output.emit import check_out, emit

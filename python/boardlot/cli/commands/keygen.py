@@ -10,7 +10,7 @@ from typing import Literal
 import click
 
 import boardlot as bl
-from boardlot._support.credentials import is_encrypted, key_in_file, passphrase_of
+from boardlot._support.credentials.profiles import is_encrypted, key_in_file, passphrase_of
 from boardlot._support.hidden import Hidden
 from boardlot.cli.click_classes import Argument, Command
 from boardlot.cli.files import UserPath, check_writable, write_secret

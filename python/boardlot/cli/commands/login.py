@@ -8,7 +8,7 @@ import click
 
 import boardlot as bl
 from boardlot import _core
-from boardlot._support.cell_format import escaped
+from boardlot._support.tables.cell_format import escaped
 from boardlot.cli.click_classes import Command
 from boardlot.cli.numbers import Number, Whole
 from boardlot.cli.options import STORE_OPTIONS, shown_options

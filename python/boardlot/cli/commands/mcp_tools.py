@@ -25,7 +25,7 @@ from boardlot import (
     __version__,
     _endpoints,
 )
-from boardlot._support.cell_format import value_names
+from boardlot._support.tables.cell_format import value_names
 from boardlot.cli.click_classes import Argument
 from boardlot.cli.commands import endpoints
 from boardlot.cli.numbers import Whole

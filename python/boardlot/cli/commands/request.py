@@ -14,7 +14,7 @@ import click
 
 from boardlot import load_endpoints
 from boardlot._core import _expand_user
-from boardlot._support.cell_format import escaped
+from boardlot._support.tables.cell_format import escaped
 from boardlot.cli.click_classes import Argument, DataCommand
 from boardlot.cli.files import UserPath
 from boardlot.cli.output.emit import check_destination, check_out, emit, emit_bytes

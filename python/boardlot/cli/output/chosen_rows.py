@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import click
 
 from boardlot._core import _Rows as Rows
-from boardlot._support.cell_format import clean
-from boardlot._support.nearest import did_you_mean
+from boardlot._support.messages.nearest import did_you_mean
+from boardlot._support.tables.cell_format import clean
 from boardlot.cli.output.conditions import Condition, conditions_of
 from boardlot.cli.output.fields import Page
 from boardlot.cli.output.terminal import note

@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 
 import click
 
-from boardlot._support.cell_format import counted, escaped
 from boardlot._support.crash_safe import replacing
 from boardlot._support.progress import Bar
+from boardlot._support.tables.cell_format import counted, escaped
 from boardlot.cli.files import check_writable, same_file
 from boardlot.cli.output.chosen_rows import check_choice, chosen_pages
 from boardlot.cli.output.fields import Fields, Page

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import click
 
 from boardlot._core import _Rows as Rows
-from boardlot._support.cell_format import clean
-from boardlot._support.nearest import did_you_mean
+from boardlot._support.messages.nearest import did_you_mean
+from boardlot._support.tables.cell_format import clean
 from boardlot.cli.output.plain_rows import PlainRows
 from boardlot.cli.output.terminal import note
 

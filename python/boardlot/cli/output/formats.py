@@ -10,8 +10,8 @@ from typing import BinaryIO
 
 import click
 
-from boardlot._support import tables
-from boardlot._support.cell_format import counted, escaped
+from boardlot._support.tables import text_and_html as tables
+from boardlot._support.tables.cell_format import counted, escaped
 from boardlot.cli.output.fields import Fields, Page
 from boardlot.cli.output.terminal import colored, colored_json, note
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, BinaryIO
 
-from boardlot._support import hints
 from boardlot._support.extras import needs
+from boardlot._support.messages import hints
 from boardlot.cli.output.fields import Fields, Page
 from boardlot.cli.output.formats import Writer
 from boardlot.cli.output.plain_rows import PlainRows

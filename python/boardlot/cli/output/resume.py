@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 import click
 
 from boardlot._core import _FileLock, _remove_file as remove, _replace_file as replace_file
-from boardlot._support.cell_format import counted
+from boardlot._support.tables.cell_format import counted
 from boardlot.cli.files import same_file
 from boardlot.cli.output.emit import (
     PART,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boardlot._support.cell_format import escaped
+from boardlot._support.tables.cell_format import escaped
 from boardlot.cli.settings import Settings
 
 if TYPE_CHECKING:

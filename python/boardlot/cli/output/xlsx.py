@@ -10,9 +10,9 @@ from typing import Any, BinaryIO
 
 import click
 
-from boardlot._support import hints
-from boardlot._support.cell_format import width_of
 from boardlot._support.extras import needs
+from boardlot._support.messages import hints
+from boardlot._support.tables.cell_format import width_of
 from boardlot.cli.output.fields import Fields, Page
 from boardlot.cli.output.formats import Writer
 from boardlot.errors import ProtocolError

@@ -19,8 +19,8 @@ from typing import Any
 
 import boardlot as bl
 from boardlot import _core
-from boardlot._support import hints
 from boardlot._support.hidden import Hidden
+from boardlot._support.messages import hints
 from boardlot.errors import StoreError
 
 MAX_BYTES = 4096

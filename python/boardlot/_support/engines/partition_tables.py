@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from boardlot import Client
-from boardlot._support.partitions import Partition, Query
+from boardlot._support.engines.partitions import Partition, Query
 from boardlot.frames import to_arrow
 from boardlot.pager import Pager
 from boardlot.records import Decimals

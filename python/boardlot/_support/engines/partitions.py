@@ -20,8 +20,8 @@ from typing import Any, TypeVar
 from boardlot import AsyncClient, Client, Endpoint, RateLimit
 from boardlot._core import _plain_number, _Rows as Rows, _stored_records, _time_range
 from boardlot._endpoints import ENDPOINTS
-from boardlot._support.cell_format import EPOCH, time_of
 from boardlot._support.per_process import PerProcess
+from boardlot._support.tables.cell_format import EPOCH, time_of
 from boardlot.errors import ConfigError
 from boardlot.pager import Pager
 

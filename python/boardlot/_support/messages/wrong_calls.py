@@ -11,7 +11,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from boardlot import _core
-from boardlot._support.nearest import did_you_mean
+from boardlot._support.messages.nearest import did_you_mean
 
 
 def better_error(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TypeError | None:

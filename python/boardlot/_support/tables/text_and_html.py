@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from boardlot._support.cell_format import (
+from boardlot._support.tables.cell_format import (
     ELLIPSIS,
     TITLE_CAP,
     WIDEST,

@@ -1,0 +1,1 @@
+"""Credentials that are read for commands."""

@@ -1,0 +1,1 @@
+"""Records as tables for people: cells, text and HTML."""
