@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use pyo3::types::PyBool;
-
 use super::{
     cassette::cassette,
     connect_options::{attempt_seconds, authorities, client_identity, connect_option},
@@ -130,10 +128,10 @@ fn set_option(
         }
         OptionKind::Headers(field) => *field(transport) = headers(name, Some(value))?,
         OptionKind::Flag(field) => {
-            *field(transport) = value
-                .cast::<PyBool>()
-                .map_err(|_| wrong_type(name, value, "True or False"))?
-                .is_true();
+            if !caller_arguments::is_bool(value)? {
+                return Err(wrong_type(name, value, "True or False"));
+            }
+            *field(transport) = value.is_truthy()?;
         }
         _ => {}
     }

@@ -30,6 +30,9 @@ pub struct List {
     next: usize,
 }
 
+/// The windows of a call, each with the position at which it begins.
+type Parts = Vec<(Option<Window>, Position)>;
+
 impl List {
     /// Fixes the time range. An open one ends now, by the service's clock.
     pub async fn open(core: Arc<Core>, start: Position) -> Result<Arc<Self>> {
@@ -126,7 +129,7 @@ impl List {
     /// The list of these parts of calls.
     fn new(
         core: Arc<Core>,
-        calls: Vec<(usize, Vec<(Option<Window>, Position)>)>,
+        calls: Vec<(usize, Parts)>,
         pace: Option<Arc<Pace>>,
         (begun, next): (usize, usize),
     ) -> Self {
@@ -238,12 +241,7 @@ impl List {
 
 /// The parts of a call from a position on, each with its window and its beginning: what is left of the window of the
 /// position and the ones before it in time; or, within the pages of one cursor, what is left of these.
-fn parts_of(
-    core: &Core,
-    number: usize,
-    start: Position,
-    windows: usize,
-) -> Vec<(Option<Window>, Position)> {
+fn parts_of(core: &Core, number: usize, start: Position, windows: usize) -> Parts {
     let range = start.range.or_else(|| core.listing.given_range());
     let Some(range) = range.filter(|_| !start.done) else {
         return if start.done { Vec::new() } else { vec![(None, start)] };
