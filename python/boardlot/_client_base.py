@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ._built import Self
-from ._calls import explained
+from ._calls import explained, named
 from ._core import _CLIENT_OPTIONS, _ClientCore
 
 
 @explained
+@named("Client")
 class ClientBase:
     """A client whose calls are those of its core.
 
@@ -59,8 +60,8 @@ class ClientBase:
         if a value is invalid, or this client is closed.
 
         >>> patient = client.with_options(timeout=120, max_retries=0)
-        >>> len(patient.dividends("HK.00700"))
-        21
+        >>> patient.base_url == client.base_url
+        True
         """
         made = object.__new__(type(self))
         # What a subclass has stored, and the sandbox that made it.

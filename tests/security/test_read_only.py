@@ -139,7 +139,7 @@ def test_no_public_method_is_forgotten(kind):
         for name, method in public(kind).items()
         if not takes_anything(method) and name not in known
     }
-    assert others - {"aclose"} == {"close", "ipo_calendar"}
+    assert others - {"aclose"} == {"close", "ipo_calendar", "with_options"}
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -24,6 +24,9 @@ import boardlot as bl
 from ..records.parsed import pager_over
 from ..support.stores import DictStore
 
+# It loads on first use, which takes files.
+bl.Sandbox  # noqa: B018
+
 # `linux/capability.h`, `linux/prctl.h`, `linux/seccomp.h`
 CAP_SYS_ADMIN, CAP_SYS_RESOURCE, CAPABILITIES_3 = 21, 24, 0x20080522
 NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER = 38, 22, 2

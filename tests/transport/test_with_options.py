@@ -76,6 +76,13 @@ def test_a_timeout_of_its_own_ends_its_calls_alone(sandbox, client):
     assert len(settled(client.dividends(DIVIDENDS))) == 21
 
 
+def test_a_client_that_only_reads_stays_one(sandbox):
+    with sandbox.client(read_only=True) as client:
+        other = client.with_options(timeout=9)
+        with pytest.raises(bl.ConfigError, match="read-only"):
+            other.request("POST", "/api/v1.0/orders", body={})
+
+
 def test_headers_are_added_and_those_of_the_same_name_replaced(server):
     with bl.Client(server.base_url, headers={"X-Desk": "east", "X-Team": "a"}) as client:
         other = client.with_options(headers={"x-desk": "west", "X-Trace": "7"})
