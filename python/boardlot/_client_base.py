@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ._built import Self
-from ._calls import explained, named
+from ._calls import explained
 from ._core import _CLIENT_OPTIONS, _ClientCore
 
 
 @explained
-@named("Client")
 class ClientBase:
     """A client whose calls are those of its core.
 

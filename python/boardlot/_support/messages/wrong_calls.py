@@ -35,6 +35,8 @@ def better_error(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) 
     known = {*positional, *named, *(kwargs if names(Parameter.VAR_KEYWORD) else ())}
     unknown = {name: value for name, value in kwargs.items() if name not in known}
     name = function.__qualname__.removesuffix(".__init__").removesuffix(".__new__")
+    # Users know the base of both clients by one of them.
+    name = name.replace("ClientBase.", "Client.")
     if not others and not unknown:
         takes_method = "method" in positional
         pager = takes_method and any(type(it).__name__ in ("Pager", "AsyncPager") for it in args)
