@@ -19,11 +19,11 @@ KNOWN = tuple(library.ByteStream for library in LIBRARIES)
 def adapter(authorizer: Authorizer) -> Any:
     if not LIBRARIES:
         raise ConfigError("boardlot.auth.httpx needs httpx or httpx2; install one of them")
-    return HttpxAuth(authorizer)
+    return _HttpxAuth(authorizer)
 
 
 # Each client accepts instances of its own class alone.
-class HttpxAuth(*(library.Auth for library in LIBRARIES)):  # type: ignore[misc]
+class _HttpxAuth(*(library.Auth for library in LIBRARIES)):  # type: ignore[misc]
     """Authorizes requests, and once more if the service rejects what was sent.
 
     A client asks for authorization once for a request, its redirects and what its transport sends

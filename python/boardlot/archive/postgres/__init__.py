@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
@@ -116,7 +116,7 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
 
     schema_name = SCHEMA
     identity = "bigint generated always as identity primary key"
-    fences = {  # noqa: RUF012
+    fences: Mapping[str, str] = {
         table: f'alter table {SCHEMA}.{table} add constraint "{MIGRATED}" check (format >= 2)'
         for table in ("series", "lists")
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
 
     schema_name = "main"
     identity = "integer primary key"
-    fences = {  # noqa: RUF012
+    fences: Mapping[str, str] = {
         table: f"create trigger main.{table}_format before insert on {table} "
         f"when new.format < 2 begin select raise(abort, '{MIGRATED}'); end"
         for table in ("series", "lists")
