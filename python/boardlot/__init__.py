@@ -65,20 +65,20 @@ from ._records import *  # noqa: F403
 
 # Here, since a first `await` may come when no file can be opened any more.
 from ._support import awaiting as _awaiting  # noqa: F401
-from ._support.openapi import openapi
 from .endpoint import DateRange, Endpoint, load_endpoints
 from .errors import *  # noqa: F403
 from .pager import AsyncPager, Pager
 from .rate_limit import RateLimit
 from .recording import Recorder, Replay
 from .records import Records
-from .token_store import TokenStore
 
 if TYPE_CHECKING:
+    from ._support.openapi import openapi
     from .archive import Archive
     from .login_flow import LoginFlow, begin_login, login, register_client
     from .oauth_app import AsyncOAuthApp, OAuthApp
     from .sandbox import Faults, Sandbox
+    from .token_store import TokenStore
 
 __all__ = [
     "ApiKey",
@@ -131,9 +131,11 @@ _LAZY = {
     "LoginFlow": "boardlot.login_flow",
     "OAuthApp": "boardlot.oauth_app",
     "Sandbox": "boardlot.sandbox",
+    "TokenStore": "boardlot.token_store",
     "begin_login": "boardlot.login_flow",
     "calendar": "boardlot.calendar",
     "login": "boardlot.login_flow",
+    "openapi": "boardlot._support.openapi",
     "register_client": "boardlot.login_flow",
 }
 

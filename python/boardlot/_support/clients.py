@@ -13,7 +13,6 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from boardlot import _core
-from boardlot._support.messages.nearest import did_you_mean
 
 Row = TypeVar("Row")
 
@@ -56,6 +55,14 @@ OF_RESPONSES = {
     "ok": "status",
     "raise_for_status": "status",
 }
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The nearest of the known names, as the end of a sentence."""
+    # Only a mistake needs its tables.
+    from boardlot._support.messages import nearest
+
+    return nearest.did_you_mean(name, known)
 
 
 def missing_attribute(instance: object, name: str) -> AttributeError:
