@@ -47,6 +47,10 @@ OBJECTS = {
         record={"time": "date", "close": "decimal"}, arguments={"symbol": "text"},
         paging=bl.DateRange("end", before="time"),
     ),
+    "application": lambda: bl.OAuthApp(
+        URL, "client-1", redirect_uri="https://app.example.com/callback",
+        store=bl.KeyringStore(), timeout=12.5, proxy="http://proxy.example.com:3128",
+    ),
 }  # fmt: skip
 
 
@@ -65,6 +69,8 @@ def content(thing):
 def shown(value):
     if isinstance(value, dict):
         return {name: shown(one) for name, one in value.items() if one is not None}
+    if isinstance(value, bl.KeyringStore):
+        return repr(value)
     return content(value) if isinstance(value, (bl.RateLimit, bl.DateRange)) else value
 
 
