@@ -145,9 +145,10 @@ if not TYPE_CHECKING:
 
     def __getattr__(name):
         if name not in _LAZY:
-            from ._support.clients import missing_name
+            from ._support.messages.nearest import did_you_mean
 
-            raise missing_name(__name__, __all__, name)
+            nearest = "" if name.startswith("_") else did_you_mean(name, __all__)
+            raise AttributeError(f"module 'boardlot' has no attribute {name!r}{nearest}")
         module = import_module(_LAZY[name])
         value = getattr(module, name, module)
         globals()[name] = value

@@ -225,15 +225,6 @@ class Client(ClientBase):
         """
         self._boardlot_core.close()
 
-    if not typing.TYPE_CHECKING:
-
-        def __aenter__(self):
-            from ._support.clients import wrong_context_manager
-
-            raise wrong_context_manager(self)
-
-        __aexit__ = __aenter__
-
     def server_time(self) -> datetime.datetime:
         """The service's clock.
 
@@ -1043,15 +1034,6 @@ class AsyncClient(ClientBase):
         >>> await client.close()
         """
         self._boardlot_core.close()
-
-    if not typing.TYPE_CHECKING:
-
-        def __enter__(self):
-            from ._support.clients import wrong_context_manager
-
-            raise wrong_context_manager(self)
-
-        __exit__ = __enter__
 
     async def server_time(self) -> datetime.datetime:
         """The service's clock.

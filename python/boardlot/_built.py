@@ -96,9 +96,11 @@ class Built:
                 positional, named = vars(self).pop("_boardlot_arguments")
                 self.__init__(*positional, **named)
                 return self._boardlot_core
-            from ._support.clients import missing_member
+            from ._support.clients import missing_attribute, not_initialized
 
-            raise missing_member(self, name)
+            if "_boardlot_core" not in vars(self):
+                raise not_initialized(self)
+            raise missing_attribute(self, name)
 
         def __setattr__(self, name, value):
             is_own = type(self).__module__.startswith("boardlot.")
@@ -106,9 +108,9 @@ class Built:
                 vars(self).pop("_boardlot_arguments", None)
             elif is_own and not hasattr(type(self), name):
                 # Nothing would read it.
-                from ._support.clients import missing_member
+                from ._support.clients import missing_attribute
 
-                raise missing_member(self, name)
+                raise missing_attribute(self, name)
             super().__setattr__(name, value)
 
 
@@ -131,21 +133,14 @@ def loads_old_pickles(kind: Class) -> Class:
     return kind
 
 
-def same_object(kind: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> object:
-    """The object of this class that has these arguments, for pickles. It is made by the constructor
-    of boardlot's class, as that of a subclass may take others.
-    """
-    made = kind.__new__(kind)
-    own = next(one for one in kind.__mro__ if one.__module__.startswith("boardlot."))
-    own.__init__(made, *positional, **named)
-    return made
-
-
 def arguments_for_pickle(
     thing: Built, positional: tuple[Any, ...], named: dict[str, Any]
 ) -> tuple[Any, ...]:
     """What `__reduce__` returns for an object that is made of these arguments."""
+    from ._support.clients import same_object
+
     made = (same_object, (type(thing), positional, named))
+    # What a subclass has stored, without what belongs to this process.
     own = {name: it for name, it in vars(thing).items() if not name.startswith("_boardlot_")}
     return (*made, own) if own else made
 

@@ -1,5 +1,5 @@
-"""All public functions: an error of a wrong call says what to write, and no error shows what was
-passed."""
+"""All public functions: a misspelled argument is met by the nearest name, and no error shows what
+was passed."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def empty_frames(error: BaseException) -> None:
 
 
 def explained(thing: Thing) -> Thing:
-    """The function, or the class with its public methods: an error of a wrong call says what to
-    write, and no error leaves with a frame of boardlot's that has what was passed."""
+    """The function, or the class with its public methods: a misspelled argument is met by the
+    nearest name, and no error leaves with a frame of boardlot's that has what was passed."""
     if isinstance(thing, type):
         for name, member in list(vars(thing).items()):
             is_public = name in SPECIAL or not name.startswith("_")
@@ -80,21 +80,19 @@ def explained(thing: Thing) -> Thing:
 
 
 def _explained(function: FunctionType) -> Callable[..., Any]:
-    is_method = function.__code__.co_varnames[:1] in (("self",), ("cls",))
-
-    def better(error: TypeError, args: tuple[Any, ...], kwargs: Any) -> TypeError | None:
+    def better(error: TypeError, kwargs: Any) -> TypeError | None:
         if error.__traceback__ is None or error.__traceback__.tb_next is not None:
             return None  # The call began.
-        from ._support.messages.wrong_calls import better_error
+        from ._support.messages.nearest import misspelled_argument
 
-        return better_error(function, args[is_method:], kwargs)
+        return misspelled_argument(function, kwargs)
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except TypeError as error:
-            if (said := better(error, args, kwargs)) is None:
+            if (said := better(error, kwargs)) is None:
                 empty_frames(error)
                 raise
             raise said from None

@@ -86,9 +86,11 @@ class ClientBase:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name):
-            from ._support.clients import missing_member, nearest_method
+            from ._support.clients import missing_attribute, not_initialized
 
-            raise missing_member(self, name, nearest_method)
+            if "_boardlot_core" not in vars(self):
+                raise not_initialized(self)
+            raise missing_attribute(self, name)
 
         def __setattr__(self, name, value):
             if name in _CLIENT_OPTIONS:

@@ -192,14 +192,6 @@ class _View(Generic[T_co]):
         text = "cannot pickle a pager; pickle its `checkpoint()`"
         raise ConfigError(text, hint="Pass the checkpoint as `resume=` to the same call.")
 
-    if not TYPE_CHECKING:
-        # It only says what to write instead.
-
-        def __getattr__(self, name):
-            from ._support.clients import missing_attribute
-
-            raise missing_attribute(self, name)
-
     def _prepare(self) -> bool:
         """Make items of the page at the position; false if nothing of it is left."""
         shared = self._shared
@@ -511,15 +503,6 @@ class Pager(View[T_co]):
         shared.iterations += 1
         return self
 
-    if not TYPE_CHECKING:
-        # It only says what to write instead.
-
-        def __getitem__(self, key):
-            raise TypeError(
-                "a pager has no indices: call `next(pager)` for a row, `pager.all(max_items=5)` "
-                "for some or `pager.all()`"
-            )
-
 
 @explained
 @final
@@ -676,12 +659,3 @@ class AsyncPager(AsyncView[T_co]):
         if self._shared.position.is_end:
             warn(USED_UP)
         return self
-
-    if not TYPE_CHECKING:
-        # It only says what to write instead.
-
-        def __getitem__(self, key):
-            raise TypeError(
-                "an AsyncPager is asynchronous and has no indices: write `async for`, or "
-                "`await pager.all()`"
-            )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar, get_args, overload
+from typing import Any, Literal, SupportsIndex, TypeVar, get_args, overload
 
 from ._calls import explained
 from ._core import (
@@ -78,10 +78,6 @@ class Records(list[R]):
     def __getitem__(self, index: Any, /) -> Any:
         if isinstance(index, slice):
             return self._with(super().__getitem__(index))
-        if isinstance(index, str):
-            from ._support.clients import wrong_index
-
-            raise wrong_index(self, index)
         return super().__getitem__(index)
 
     def copy(self) -> Records[R]:
@@ -186,14 +182,6 @@ class Records(list[R]):
                 list, return_schema=rows
             ),
         )
-
-    if not TYPE_CHECKING:
-        # It only says what to write instead.
-
-        def __getattr__(self, name):
-            from ._support.clients import missing_attribute
-
-            raise missing_attribute(self, name)
 
 
 def records_of(rows: Rows, errors: dict[str, BoardlotError] | None = None) -> Records[Any]:

@@ -99,12 +99,6 @@ fn checked(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
             false => refuse(&shown(value)?, "a finite number"),
         };
     }
-    if missing_name(value)?.is_none() && value.hasattr("total_seconds")? {
-        // A length of time: of `datetime`, pandas or pendulum.
-        let expected =
-            "a time: for the last 30 days, datetime.now(timezone.utc) - timedelta(days=30)";
-        return Err(wrong_value(name, value, expected));
-    }
     Err(wrong_value(name, value, EXPECTED))
 }
 
@@ -115,9 +109,6 @@ pub fn seconds(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
     match read::<f64>(value)? {
         Some(seconds) if seconds > 0.0 && seconds <= SECONDS_MAX => {
             Ok(Duration::from_secs_f64(seconds))
-        }
-        _ if value.is_instance_of::<PyTuple>() => {
-            Err(wrong_value(name, value, "a number of seconds; pass connect_timeout= and timeout="))
         }
         _ => Err(wrong_value(name, value, "a number of seconds above 0 and up to 86400")),
     }
@@ -185,37 +176,6 @@ pub fn file_contents(py: Python<'_>, name: &str, path: &Path) -> PyResult<Vec<u8
         raise(py, Error::config(format!("{name} {}: {error}", shown_path(path))))
     })?;
     Ok(without_mark(&content).to_vec())
-}
-
-/// Refuses the keyword arguments that a public class or function does not have besides its own.
-pub fn no_others(py: Python<'_>, of: &str, others: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
-    no_more(py, of, &PyTuple::empty(py), others)
-}
-
-/// Refuses those, and arguments by position that have to be passed by name.
-pub fn no_more(
-    py: Python<'_>,
-    of: &str,
-    more: &Bound<'_, PyTuple>,
-    others: Option<&Bound<'_, PyDict>>,
-) -> PyResult<()> {
-    let others = others.filter(|others| !others.is_empty());
-    match others.is_none() && more.is_empty() {
-        true => Ok(()),
-        false => Err(wrong_arguments(py, of, more, others)),
-    }
-}
-
-/// The error for these arguments, with the name that was probably meant.
-fn wrong_arguments(
-    py: Python<'_>,
-    of: &str,
-    more: &Bound<'_, PyTuple>,
-    unknown: Option<&Bound<'_, PyDict>>,
-) -> PyErr {
-    let error = import(py, "boardlot._support.messages.wrong_calls")
-        .and_then(|module| module.invoke_method("wrong_arguments", (of, more, unknown)));
-    error.map_or_else(|error| error, PyErr::from_value)
 }
 
 /// The names of fields, passed one by one.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     cassette::cassette,
-    connect_options::{attempt_seconds, authorities, client_identity, connect_option},
+    connect_options::{authorities, client_identity, connect_option},
     options::{CLIENT_OPTIONS, ClientOption, ConnectKind, OptionKind},
     rate_limit::{client_rate, profile_rate},
 };
@@ -118,7 +118,7 @@ fn set_option(
 ) -> PyResult<()> {
     let name = option.name;
     match option.kind {
-        OptionKind::Seconds(field) => *field(transport) = attempt_seconds(name, value)?,
+        OptionKind::Seconds(field) => *field(transport) = caller_arguments::seconds(name, value)?,
         OptionKind::Integer { min, max, set, .. } => {
             set(transport, caller_arguments::integer(name, value, min, max)?);
         }

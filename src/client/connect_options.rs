@@ -3,7 +3,6 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 use zeroize::Zeroizing;
@@ -68,25 +67,6 @@ fn identity_of(
     Ok(Arc::new(identity))
 }
 
-/// The seconds that an attempt may take. Those of other libraries may be milliseconds: a number that is likely to be one is
-/// accepted, and warned about.
-pub fn attempt_seconds(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
-    /// A second, in milliseconds; a quarter of an hour is more than any response of this service takes.
-    const PROBABLY_MILLIS: f64 = 1_000.0;
-    /// Whoever means hours writes 3,600, which is not a number of half seconds.
-    const HALF_SECOND: f64 = 500.0;
-    let read = caller_arguments::seconds(name, value)?;
-    let seconds = read.as_secs_f64();
-    if seconds >= PROBABLY_MILLIS && seconds % HALF_SECOND == 0.0 {
-        let (minutes, meant) = ((seconds / 60.0).round(), seconds / 1_000.0);
-        let text = format!(
-            "{name} is {seconds} seconds, which is {minutes} minutes; if milliseconds are meant, pass {meant}"
-        );
-        warn(value.py(), text)?;
-    }
-    Ok(read)
-}
-
 /// Reads one option.
 pub fn connect_option(
     name: &str,
@@ -95,7 +75,7 @@ pub fn connect_option(
     options: &mut ConnectOptions,
 ) -> PyResult<()> {
     match kind {
-        ConnectKind::Seconds(field) => *field(options) = attempt_seconds(name, value)?,
+        ConnectKind::Seconds(field) => *field(options) = caller_arguments::seconds(name, value)?,
         ConnectKind::Integer { min, max, field } => {
             *field(options) = caller_arguments::integer(name, value, min, max)?;
         }

@@ -85,14 +85,6 @@ pub fn endpoint_arguments<'py>(
     let mut given = Vec::with_capacity(arguments.len());
     for (ArgumentName(name), value) in arguments {
         if !value.is_none() {
-            // Names of arguments that other clients have.
-            if matches!(name.as_str(), "body" | "json" | "params")
-                && value.is_instance_of::<PyDict>()
-                && endpoint.parameters.iter().all(|declared| declared.name != name.as_str())
-            {
-                import(value.py(), "boardlot._support.clients")?
-                    .invoke_method("warn_of_members", (name,))?;
-            }
             given.push((name.clone(), argument(name, value)?));
         }
     }

@@ -22,11 +22,9 @@ use crate::{
 use boardlot_client::{
     api::{Argument, EndpointRef},
     client::{BatchKey, BatchOutcome, Client},
+    error::did_you_mean,
     pages::{Pages, Windows},
 };
-
-const ONE_VALUE: &str = "one value for each key, such as [\"281756\", \"281757\"]; the other arguments \
-                         are the same for all keys: pass them by name";
 
 /// The arguments of `fetch_many` and `pages_many`, unchecked.
 pub struct ManyKeys<'a, 'py> {
@@ -106,9 +104,7 @@ impl<'py> ManyKeys<'_, 'py> {
             if let Some((given, _)) = unknown {
                 let own = own.iter().copied();
                 let known: Vec<&str> = own.chain(endpoint.arguments().map(|p| &*p.name)).collect();
-                let nearest: String = import(py, "boardlot._support.messages.nearest")?
-                    .invoke_method("did_you_mean", (given, known))?
-                    .extract()?;
+                let nearest = did_you_mean(given, known);
                 if !nearest.is_empty() {
                     let text = format!("{method} has no argument '{given}'{nearest}");
                     return Err(raise(py, Error::config(text)));
@@ -169,7 +165,7 @@ fn checked_key(index: usize, key: &Bound<'_, PyAny>, collect: bool) -> PyResult<
     let py = key.py();
     let name = format!("keys[{index}]");
     let checked = match key.is_instance_of::<PyTuple>() {
-        true => Err(raise(py, Error::argument(&name, "a tuple", ONE_VALUE))),
+        true => Err(raise(py, Error::argument(&name, "a tuple", "one value for each key"))),
         false => argument(&name, key),
     };
     match checked {

@@ -36,7 +36,7 @@ impl RateLimitCore {
     #[new]
     fn new(
         py: Python<'_>,
-        #[pyo3(from_py_with = positive_rate)] rate: f64,
+        #[pyo3(from_py_with = checked_rate)] rate: f64,
         burst: Option<&Bound<'_, PyAny>>,
         name: Option<&Bound<'_, PyAny>>,
         database: Option<&Bound<'_, PyAny>>,
@@ -145,28 +145,11 @@ pub fn client_rate(name: &str, value: &Bound<'_, PyAny>) -> PyResult<ClientRate>
     if value.is_instance_of::<PyString>() {
         return Err(wrong_type(name, value, "a number of requests per second, or a RateLimit"));
     }
-    plausible_rate(name, value).map(ClientRate::Own)
+    rate(name, value).map(ClientRate::Own)
 }
 
-fn positive_rate(value: &Bound<'_, PyAny>) -> PyResult<f64> {
-    plausible_rate("rate", value)
-}
-
-/// The requests per second of a limit. A number that is probably the seconds between two requests is
-/// accepted, and warned about.
-fn plausible_rate(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
-    /// Whoever wants fewer knows that it is less than one in ten seconds.
-    const PROBABLY_SECONDS: f64 = 0.1;
-    let read = rate(name, value)?;
-    if read < PROBABLY_SECONDS {
-        let inverse = (1.0 / read).round();
-        let text = format!(
-            "{name} is {read} requests per second, which is one in {inverse} seconds; if {read} seconds between \
-             requests are meant, pass {inverse}"
-        );
-        warn(value.py(), text)?;
-    }
-    Ok(read)
+fn checked_rate(value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    rate("rate", value)
 }
 
 /// The description of a limit for `explain` and the doctor.
@@ -210,7 +193,7 @@ pub fn profile_rate(profile: &Profile) -> boardlot_client::error::Result<Option<
 #[pyo3(name = "_application_limit")]
 pub fn application_limit(
     py: Python<'_>,
-    #[pyo3(from_py_with = positive_rate)] rate: f64,
+    #[pyo3(from_py_with = checked_rate)] rate: f64,
     base_url: &str,
     application: Option<&str>,
 ) -> PyResult<RateLimitCore> {

@@ -64,10 +64,6 @@ impl Response {
         Err(raise(py, Error::protocol(text, b"")))
     }
 
-    fn __getattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
-        Err(no_attribute(this.as_any(), name))
-    }
-
     fn __repr__(&self) -> String {
         format!("<Response {}, {} bytes>", self.status(), self.0.body().len())
     }
@@ -153,11 +149,4 @@ impl Explanation {
         }
         text.trim_end().to_owned()
     }
-}
-
-/// The error for an attribute that a response does not have, such as `text`, with what to call instead.
-fn no_attribute(response: &Bound<'_, PyAny>, name: &str) -> PyErr {
-    let made = import(response.py(), "boardlot._support.clients")
-        .and_then(|module| module.invoke_method("missing_attribute", (response, name)));
-    made.map_or_else(|error| error, PyErr::from_value)
 }

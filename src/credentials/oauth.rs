@@ -7,7 +7,7 @@ use pyo3::types::PyFrozenSet;
 use super::store_argument::StoreObject;
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{no_more, secret_text, text},
+    arguments::caller_arguments::{secret_text, text},
     calls::blocking::block,
     interpreter::errors::cannot_pickle_secret,
     values::dates::DateClasses,
@@ -59,23 +59,15 @@ impl OAuth {
 #[pymethods]
 impl OAuth {
     #[new]
-    #[pyo3(
-        signature = (
-            client_id, *more, store, client_secret = None, base_url = None, user = None, **others
-        ),
-        text_signature = "(client_id, *, store, client_secret=None, base_url=None, user=None)",
-    )]
+    #[pyo3(signature = (client_id, *, store, client_secret = None, base_url = None, user = None))]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = text_of::client_id)] client_id: &str,
-        more: &Bound<'_, PyTuple>,
         store: &Bound<'_, PyAny>,
         client_secret: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = text_of::base_url)] base_url: Option<&str>,
         user: Option<&Bound<'_, PyAny>>,
-        others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        no_more(py, "OAuth", more, others)?;
         if client_id.is_empty() || client_id.chars().any(char::is_control) {
             let expected = "a non-empty string without control characters";
             return Err(raise(py, Error::argument("client_id", "not valid", expected)));

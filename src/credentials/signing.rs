@@ -4,7 +4,7 @@ use zeroize::Zeroizing;
 
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{no_others, number_of, secret_text},
+    arguments::caller_arguments::{number_of, secret_text},
     calls::blocking::block,
 };
 use boardlot_client::auth::{Algorithm, blocking, encrypted, generate, payload};
@@ -39,17 +39,12 @@ pub fn signature_payload<'py>(
 /// >>> bl.generate_key().private_pem.splitlines()[0]
 /// '-----BEGIN PRIVATE KEY-----'
 #[pyfunction]
-#[pyo3(
-    signature = (algorithm = "Ed25519", *, bits = 3072, **others),
-    text_signature = "(algorithm='Ed25519', *, bits=3072)",
-)]
+#[pyo3(signature = (algorithm = "Ed25519", *, bits = 3072))]
 pub fn generate_key(
     py: Python<'_>,
     #[pyo3(from_py_with = text_of::algorithm)] algorithm: &str,
     #[pyo3(from_py_with = number_of::bits)] bits: i64,
-    others: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<GeneratedKey> {
-    no_others(py, "generate_key", others)?;
     let algorithm = Algorithm::parse(algorithm).or_raise(py)?;
     let bits = usize::try_from(bits).map_err(|_| {
         raise(py, Error::argument("bits", &bits.to_string(), "2048, 3072, 4096 or 8192"))

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{no_more, secret_bytes, secret_text, user_path},
+    arguments::caller_arguments::{secret_bytes, secret_text, user_path},
     calls::blocking::block,
     interpreter::{
         errors::{cannot_pickle, cannot_pickle_secret, is_refusal},
@@ -19,7 +19,6 @@ use crate::{
 };
 use boardlot_client::{
     auth::{Credentials, KeyPair, blocking, pem, signed_headers, target},
-    error::nearest,
     http::local_ms,
     os::texts::shown_path,
 };
@@ -92,19 +91,13 @@ impl ApiKey {
 #[pymethods]
 impl ApiKey {
     #[new]
-    #[pyo3(
-        signature = (key_id, private_key, *more, password = None, **others),
-        text_signature = "(key_id, private_key, *, password=None)",
-    )]
+    #[pyo3(signature = (key_id, private_key, *, password = None))]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = text_of::key_id)] key_id: &str,
         private_key: &Bound<'_, PyAny>,
-        more: &Bound<'_, PyTuple>,
         password: Option<&Bound<'_, PyAny>>,
-        others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        no_more(py, "ApiKey", more, others)?;
         let password = password.map(|value| secret_bytes("password", value)).transpose()?;
         let password = password.as_ref().map(|bytes| bytes.as_slice());
         let is_empty = match private_key.cast::<PyString>() {
@@ -283,49 +276,13 @@ fn read_key(
     block(py, blocking(move || KeyPair::read(&bytes, Some(&password)).map_err(located)))
 }
 
-/// The file beside a missing one that was probably meant, for the end of an error. Never a public key, which is often beside
-/// the private one.
-fn neighbor(path: &Path) -> String {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<String> =
-        files.filter_map(|file| file.file_name().into_string().ok()).collect();
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    while let Some(near) = nearest(name, names.iter().map(String::as_str)).map(str::to_owned) {
-        if may_be_private_key(&folder.join(&near)) {
-            return format!("; did you mean '{near}'?");
-        }
-        names.retain(|name| *name != near);
-    }
-    String::new()
-}
-
-/// Returns true for a file that may be a private key, by its name and the first block of PEM in it.
-fn may_be_private_key(path: &Path) -> bool {
-    let is_file = std::fs::metadata(path)
-        .is_ok_and(|metadata| metadata.is_file() && metadata.len() <= KEY_FILE_MAX_BYTES);
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    if !is_file || extension.is_some_and(|extension| matches!(extension, "pub" | "csr")) {
-        return false;
-    }
-    // One that cannot be read may be one: the error says so then.
-    let Ok(bytes) = std::fs::read(path).map(Zeroizing::new) else { return true };
-    let has = |part: &str| bytes.windows(part.len()).any(|window| window == part.as_bytes());
-    has("PRIVATE KEY-----") || !has(pem::BEGIN)
-}
-
 /// The contents of a key file, and whether other users can read it. What was passed may be a secret: an
 /// error shows it only if it looks like a path.
 fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
     let shown = shown_path(path);
     let secret = ", or PEM text with its -----BEGIN line. This service needs a private key, which signs \
                   the requests; an API secret is not a private key";
-    let or = match shown.starts_with('(') {
-        true => secret.to_owned(),
-        false if path.exists() => String::new(),
-        false => neighbor(path),
-    };
+    let or = if shown.starts_with('(') { secret } else { "" };
     let refuse = |error: std::io::Error| {
         let expected = format!("expected the path of a private key file{or}");
         let advice = match error.kind() == std::io::ErrorKind::PermissionDenied {

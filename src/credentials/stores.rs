@@ -5,15 +5,13 @@
 
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
-use pyo3::exceptions::PyAttributeError;
-
 use super::store_call::{call_python, call_store, check_signals};
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{no_others, reject_async, secret_text, user_path},
+    arguments::caller_arguments::{reject_async, secret_text, user_path},
     calls::blocking::block,
     interpreter::{
-        errors::cannot_pickle,
+        errors::{cannot_pickle, unchangeable_but},
         weak_ref::{StrongRef, WeakRef},
     },
 };
@@ -55,14 +53,9 @@ impl TokenStoreBase {
 }
 
 fn unchangeable_store(store: &Bound<'_, TokenStoreBase>, name: &str) -> PyErr {
-    let class = match store.get_type().name() {
-        Ok(class) => class,
-        Err(failure) => return failure,
-    };
-    PyAttributeError::new_err(format!(
-        "a {class} does not change, so its {name} cannot be set; in a test, pass an object of your own \
-         with load, save and delete as the store"
-    ))
+    unchangeable_but(store.as_any(), name, |_| {
+        "pass an object of your own with load, save and delete as the store".to_owned()
+    })
 }
 
 #[pymethods]
@@ -178,38 +171,18 @@ pub struct EncryptedFileStore {
     callable: Option<Py<StrongRef>>,
 }
 
-/// Returns true if a name has an extension that files of tokens have. A slash proves nothing: passphrases in Base64
-/// have some.
-fn has_extension(name: &std::path::Path) -> bool {
-    const EXTENSIONS: [&str; 8] = ["bin", "dat", "db", "enc", "json", "store", "tokens", "txt"];
-    let extension = name.extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
-}
-
 #[pymethods]
 impl EncryptedFileStore {
     #[new]
-    #[pyo3(
-        signature = (path, passphrase, **others),
-        text_signature = "(path, passphrase)",
-    )]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = user_path)] path: PathBuf,
         passphrase: &Bound<'_, PyAny>,
-        others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        no_others(py, "EncryptedFileStore", others)?;
         let (callable, passphrase) = if passphrase.is_instance_of::<PyString>() {
             let text = secret_text("passphrase", passphrase)?;
             if text.is_empty() {
                 let text = "passphrase is empty; expected one that is hard to guess";
-                return Err(raise(py, Error::config(text)));
-            }
-            let is_path = path.components().count() > 1 || has_extension(&path);
-            if has_extension(text.as_ref()) && !is_path {
-                let text = "passphrase looks like the name of a file, and path does not; expected the path first: \
-                            EncryptedFileStore('tokens.bin', passphrase)";
                 return Err(raise(py, Error::config(text)));
             }
             (None, Box::new(move || Ok(text.clone())) as Passphrase)

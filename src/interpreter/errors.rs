@@ -8,7 +8,7 @@ use pyo3::{
 
 use super::callback::{self, Invoke, import};
 use boardlot_client::{
-    error::{ApiFailure, Delivery, Error, ErrorKind, FailureClass, Login, Result, excerpt},
+    error::{ApiFailure, Error, ErrorKind, FailureClass, Login, Result, excerpt},
     http::redactor_of_all_clients,
 };
 
@@ -80,13 +80,24 @@ pub fn cannot_pickle_secret(py: Python<'_>, object: &str) -> PyErr {
 
 /// The error of setting an attribute of an object that callers are given, which a test may try.
 pub fn unchangeable(object: &Bound<'_, PyAny>, name: &str) -> PyErr {
+    unchangeable_but(object, name, |class| {
+        format!("use mock.create_autospec(boardlot.{class}, instance=True)")
+    })
+}
+
+/// The same, with what a test uses instead.
+pub fn unchangeable_but(
+    object: &Bound<'_, PyAny>,
+    name: &str,
+    instead: impl FnOnce(&str) -> String,
+) -> PyErr {
     let class = match object.get_type().name() {
-        Ok(class) => class,
+        Ok(class) => class.to_string(),
         Err(failure) => return failure,
     };
-    let double = format!("mock.create_autospec(boardlot.{class}, instance=True)");
+    let instead = instead(&class);
     PyAttributeError::new_err(format!(
-        "a {class} does not change, so its {name} cannot be set; in a test, use {double}"
+        "a {class} does not change, so its {name} cannot be set; in a test, {instead}"
     ))
 }
 
@@ -142,9 +153,6 @@ fn classes(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     import(py, "boardlot.errors")
 }
 
-const MOCKED: &str = " In a test: boardlot does not send through requests, httpx or Python's sockets, so mocks \
-                      of them have no effect; use the fixture `boardlot_sandbox`.";
-
 /// The hint that says how to log in, at the command line or in Python.
 fn log_in(login: &Login) -> String {
     match login {
@@ -165,17 +173,8 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
     let attributes = PyDict::new(py);
     attributes.set_item("endpoint", &error.endpoint)?;
     attributes.set_item("retryable", error.retryable())?;
-    let unsent = matches!(*error.kind, ErrorKind::Transport { sent: Delivery::NotSent, .. });
-    let in_test = unsent && std::env::var_os("PYTEST_CURRENT_TEST").is_some();
-    let hint = match error.own_hint(log_in) {
-        // The class has a hint in Python.
-        None if !in_test => None,
-        hint => {
-            let hint = hint.unwrap_or_else(|| error.class().hint().to_owned());
-            Some(hint + if in_test { MOCKED } else { "" })
-        }
-    };
-    attributes.set_item("hint", hint)?;
+    // Without one, the class has a hint in Python.
+    attributes.set_item("hint", error.own_hint(log_in))?;
     attributes.set_item("checkpoint", &error.checkpoint)?;
     match error.kind.as_ref() {
         ErrorKind::Api(failure) => set_response_attributes(&attributes, failure)?,

@@ -4,6 +4,7 @@ pub mod arrow;
 pub mod caller_value;
 pub mod column_plan;
 pub mod frame;
+pub mod known_layouts;
 pub mod page_rows;
 pub mod row_builder;
 pub mod row_builder_pool;

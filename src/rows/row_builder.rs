@@ -11,7 +11,8 @@ use std::sync::Arc;
 use pyo3::exceptions::PySystemError;
 
 use super::{
-    row_errors::{missing_field, unconvertible, unreadable},
+    known_layouts::{KnownLayout, KnownLayouts},
+    row_errors::{layout_error, not_converted, unreadable},
     row_layout::{Column, Layout, LayoutError, Source},
     row_spec::{Construction, RowSpec, Target},
 };
@@ -21,50 +22,23 @@ use crate::{
     values::{
         converter::{Conversion, Failure, Reason},
         instances::{ItemTuple, set_attribute},
-        objects::ObjectError,
     },
 };
-use boardlot_client::decode::{
-    Members, Raw, RecordRef, RowValues, Value, parse_members, split_members, type_mismatch,
-};
-
-/// The number of layouts that are kept: records of some lists alternate between a few.
-const MAX_LAYOUTS: usize = 4;
-/// The layout of records with more keys is not kept.
-const MAX_KEYS: usize = 128;
+use boardlot_client::decode::{Raw, RecordRef, RowValues};
 
 /// Makes the objects of the records of one list.
 pub struct RowBuilder {
     spec: Arc<RowSpec>,
-    known: Vec<KnownLayout>,
-    /// A page, the index of a layout among those of the page, and its index here.
-    page_layout: Option<(u64, usize, usize)>,
-    /// The page and the index of the last record, which has that layout: its template has its values.
-    last: Option<(u64, usize)>,
+    layouts: KnownLayouts<RowBuilder>,
     /// The last key of `fetch_many`, and its JSON.
     key: (String, String),
     /// The number of objects it has made.
     count: u32,
 }
 
-struct KnownLayout {
-    layout: Layout,
-    /// The builders of the columns whose values are objects.
-    inner: Vec<Option<Box<RowBuilder>>>,
-    /// The arguments of a constructor, from its first call on.
-    items: Option<ItemTuple>,
-}
-
 impl RowBuilder {
     pub fn new(spec: Arc<RowSpec>) -> Self {
-        RowBuilder {
-            spec,
-            known: Vec::new(),
-            page_layout: None,
-            last: None,
-            key: Default::default(),
-            count: 0,
-        }
+        RowBuilder { spec, layouts: KnownLayouts::new(), key: Default::default(), count: 0 }
     }
 
     /// The object of a record.
@@ -90,7 +64,7 @@ impl RowBuilder {
         receive: &mut dyn FnMut(Bound<'py, PyAny>),
     ) -> PyResult<()> {
         let page = first.page;
-        let last = self.last.take();
+        let last = self.layouts.last.take();
         let key_name = key_name.filter(|_| first.key.is_some());
         if let Some(key) = first.key.filter(|key| key_name.is_some() && *key != self.key.0) {
             self.key = (key.to_owned(), serde_json::Value::from(key).to_string());
@@ -109,26 +83,24 @@ impl RowBuilder {
             check_by_count(py, &mut self.count)?;
             let row = first.following(number);
             let Some(values) = page.row_values(row.index) else { return Err(unreadable(py, row)) };
-            let layout = match self.page_layout {
-                Some((id, of_page, layout)) if (id, of_page) == (page.id(), values.layout()) => {
-                    layout
-                }
-                _ => {
+            let layout = match self.layouts.of_page(page.id(), values.layout()) {
+                Some(layout) => layout,
+                None => {
                     previous = None;
                     self.layout_of_page(py, key_name, row, &values)?
                 }
             };
-            let Some(known) = self.known.get_mut(layout) else { return Err(unreadable(py, row)) };
+            let Some(known) = self.layouts.get_mut(layout) else { return Err(unreadable(py, row)) };
             let key = key_name.map(|_| Raw::new(&self.key.1));
             let before = |index: usize| previous.and_then(|values| values.get(index));
             let value = |index: usize| values.get(index);
             let object = known
                 .object(py, &self.spec, value, before, key)
-                .map_err(|error| known.error(py, &self.spec, row, error, value))?;
+                .map_err(|error| not_converted(py, &self.spec, &known.layout, row, error, value))?;
             receive(object);
             previous = Some(values);
         }
-        self.last = (count > 0).then(|| (page.id(), first.index + count - 1));
+        self.layouts.last = (count > 0).then(|| (page.id(), first.index + count - 1));
         Ok(())
     }
 
@@ -141,9 +113,9 @@ impl RowBuilder {
         row: RecordRef<'_>,
         values: &RowValues<'_>,
     ) -> PyResult<usize> {
-        let layout = self.layout_of(py, key_name, values.names());
-        let layout = layout.map_err(|error| self.layout_error(py, key_name, row, error))?;
-        self.page_layout = Some((row.page.id(), values.layout(), layout));
+        let layout = self.layouts.find(py, &self.spec, key_name, values.names());
+        let layout = layout.map_err(|error| layout_error(py, &self.spec, key_name, row, error))?;
+        self.layouts.remember(row.page.id(), values.layout(), layout);
         Ok(layout)
     }
 
@@ -156,48 +128,16 @@ impl RowBuilder {
         row: RecordRef<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
         check_by_count(py, &mut self.count)?;
-        let split = self.split(py, key_name, row.text());
-        let (index, values) = split.map_err(|error| self.layout_error(py, key_name, row, error))?;
-        let Some(known) = self.known.get_mut(index) else { return Err(unreadable(py, row)) };
+        let split = self.layouts.split(py, &self.spec, key_name, row.text());
+        let (index, values) =
+            split.map_err(|error| layout_error(py, &self.spec, key_name, row, error))?;
+        let Some(known) = self.layouts.get_mut(index) else { return Err(unreadable(py, row)) };
         let key = key_name.map(|_| Raw::new(&self.key.1));
         known.object_of_values(py, &self.spec, &values, key).map_err(|error| {
-            known.error(py, &self.spec, row, error, |index| values.get(index).copied())
+            not_converted(py, &self.spec, &known.layout, row, error, |index| {
+                values.get(index).copied()
+            })
         })
-    }
-
-    /// The values of an object that is not known by positions, and the index of its layout.
-    fn split<'t>(
-        &mut self,
-        py: Python<'_>,
-        key_name: Option<&str>,
-        json: &'t str,
-    ) -> Result<(usize, Vec<Raw<'t>>), LayoutError> {
-        if let Some((names, values)) = split_members(json)
-            && let Some(index) = self.known_layout(key_name, names.into_iter())
-        {
-            return Ok((index, values));
-        }
-        let members = parse_members(json).map_err(LayoutError::Invalid)?;
-        let index = self.layout_of(py, key_name, names_of(&members))?;
-        Ok((index, members.iter().map(|(_, value)| Raw::new(value.get())).collect()))
-    }
-
-    /// The exception for records without a layout.
-    fn layout_error(
-        &self,
-        py: Python<'_>,
-        key_name: Option<&str>,
-        row: RecordRef<'_>,
-        error: LayoutError,
-    ) -> PyErr {
-        match (error, &self.spec.target) {
-            (LayoutError::Python(error), _) => error,
-            (LayoutError::Invalid(error), _) => raise(py, row.invalid(&error)),
-            (LayoutError::MissingField(index), Target::Class(class)) => {
-                missing_field(py, &self.spec, class, index, key_name, row)
-            }
-            _ => unreadable(py, row),
-        }
     }
 
     /// The object of a JSON object within a record.
@@ -207,49 +147,17 @@ impl RowBuilder {
         json: &str,
     ) -> Result<Bound<'py, PyAny>, Failure> {
         check_by_count(py, &mut self.count)?;
-        let (index, values) = self.split(py, None, json).map_err(|error| match error {
-            LayoutError::Python(error) => Failure::from(error),
-            LayoutError::MissingField(_) | LayoutError::Invalid(_) => Reason::Invalid.into(),
-        })?;
-        let known = self.known.get_mut(index).ok_or(Reason::Invalid)?;
+        let (index, values) =
+            self.layouts.split(py, &self.spec, None, json).map_err(|error| match error {
+                LayoutError::Python(error) => Failure::from(error),
+                LayoutError::MissingField(_) | LayoutError::Invalid(_) => Reason::Invalid.into(),
+            })?;
+        let known = self.layouts.get_mut(index).ok_or(Reason::Invalid)?;
         known.object_of_values(py, &self.spec, &values, None)
     }
-
-    /// The index of the layout of records with these keys.
-    fn layout_of<'k>(
-        &mut self,
-        py: Python<'_>,
-        key_name: Option<&str>,
-        names: impl ExactSizeIterator<Item = &'k str> + Clone,
-    ) -> Result<usize, LayoutError> {
-        if let Some(index) = self.known_layout(key_name, names.clone()) {
-            return Ok(index);
-        }
-        let layout = Layout::new(py, &self.spec, key_name, names)?;
-        (self.page_layout, self.last) = (None, None);
-        self.known.retain(|known| known.layout.width() <= MAX_KEYS);
-        if self.known.len() >= MAX_LAYOUTS {
-            self.known.remove(0);
-        }
-        let inner = layout.columns.iter().map(|_| None).collect();
-        self.known.push(KnownLayout { layout, inner, items: None });
-        Ok(self.known.len() - 1)
-    }
-
-    fn known_layout<'k>(
-        &self,
-        key_name: Option<&str>,
-        names: impl ExactSizeIterator<Item = &'k str> + Clone,
-    ) -> Option<usize> {
-        self.known.iter().position(|known| known.layout.matches(key_name, names.clone()))
-    }
 }
 
-fn names_of<'a>(members: &'a Members<'_>) -> impl ExactSizeIterator<Item = &'a str> + Clone {
-    members.iter().map(|(name, _)| name.as_ref())
-}
-
-impl KnownLayout {
+impl KnownLayout<RowBuilder> {
     /// The object of a record with these values. There is one copy of the code for it: the other one
     /// is for pages whose values are known by their positions.
     #[inline(never)]
@@ -329,44 +237,6 @@ impl KnownLayout {
                     (Some(Construction::Tuple), Some(maker)) => maker.tuple(&items)?,
                     _ => items.call(class.class.bind(py))?,
                 })
-            }
-        }
-    }
-
-    /// The exception for a failure.
-    fn error<'t>(
-        &self,
-        py: Python<'_>,
-        spec: &RowSpec,
-        row: RecordRef<'_>,
-        failure: Failure,
-        values: impl Fn(usize) -> Option<Raw<'t>>,
-    ) -> PyErr {
-        let (reason, index) = failure.into_parts();
-        if let Reason::Object(ObjectError::Python(error)) = reason {
-            return error;
-        }
-        let column = index.and_then(|index| self.layout.columns.get(index));
-        let Some(column) = column else { return unreadable(py, row) };
-        let json = match column.source {
-            Source::Value(at) => values(at).map_or("", |value| value.json),
-            _ => row.key.unwrap_or_default(),
-        };
-        let name = column.name.bind(py).to_string_lossy().into_owned();
-        match (reason, &spec.target, column.field) {
-            (Reason::Object(error), ..) => error.raise(py, &name, row.number),
-            (reason, Target::Class(class), Some(field)) => {
-                unconvertible(py, spec, class, field, &reason, row, json)
-            }
-            _ => {
-                let declared = spec.fields.iter().find(|field| field.name == name);
-                match (Value::parse(json), declared) {
-                    (Err(error), _) => raise(py, row.invalid(&error)),
-                    (Ok(_), Some(field)) => {
-                        raise(py, type_mismatch(&name, field.kind, row.number, json))
-                    }
-                    (Ok(_), None) => unreadable(py, row),
-                }
             }
         }
     }

@@ -1,13 +1,19 @@
-//! The errors of records that do not become objects of a class.
+//! The errors of records that do not become objects.
 
 use std::sync::atomic::Ordering;
 
-use super::row_spec::{RowClass, RowSpec};
+use super::{
+    row_layout::{Layout, LayoutError, Source},
+    row_spec::{RowClass, RowSpec, Target},
+};
 use crate::prelude::*;
-use crate::values::converter::Reason;
+use crate::values::{
+    converter::{Failure, Reason},
+    objects::ObjectError,
+};
 use boardlot_client::{
     api::Kind,
-    decode::{RecordRef, field_name, scalars::parse_date},
+    decode::{Raw, RecordRef, Value, field_name, scalars::parse_date, type_mismatch},
     error::{did_you_mean, record_value},
 };
 
@@ -17,8 +23,64 @@ pub fn unreadable(py: Python<'_>, row: RecordRef<'_>) -> PyErr {
     raise(py, error.unwrap_or_else(|| Error::protocol(format!("{} is not valid", row.number), b"")))
 }
 
+/// The exception for a value that could not be converted.
+pub fn not_converted<'t>(
+    py: Python<'_>,
+    spec: &RowSpec,
+    layout: &Layout,
+    row: RecordRef<'_>,
+    failure: Failure,
+    values: impl Fn(usize) -> Option<Raw<'t>>,
+) -> PyErr {
+    let (reason, index) = failure.into_parts();
+    if let Reason::Object(ObjectError::Python(error)) = reason {
+        return error;
+    }
+    let column = index.and_then(|index| layout.columns.get(index));
+    let Some(column) = column else { return unreadable(py, row) };
+    let json = match column.source {
+        Source::Value(at) => values(at).map_or("", |value| value.json),
+        _ => row.key.unwrap_or_default(),
+    };
+    let name = column.name.bind(py).to_string_lossy().into_owned();
+    match (reason, &spec.target, column.field) {
+        (Reason::Object(error), ..) => error.raise(py, &name, row.number),
+        (reason, Target::Class(class), Some(field)) => {
+            unconvertible(py, spec, class, field, &reason, row, json)
+        }
+        _ => {
+            let declared = spec.fields.iter().find(|field| field.name == name);
+            match (Value::parse(json), declared) {
+                (Err(error), _) => raise(py, row.invalid(&error)),
+                (Ok(_), Some(field)) => {
+                    raise(py, type_mismatch(&name, field.kind, row.number, json))
+                }
+                (Ok(_), None) => unreadable(py, row),
+            }
+        }
+    }
+}
+
+/// The exception for records without a layout.
+pub fn layout_error(
+    py: Python<'_>,
+    spec: &RowSpec,
+    key_name: Option<&str>,
+    row: RecordRef<'_>,
+    error: LayoutError,
+) -> PyErr {
+    match (error, &spec.target) {
+        (LayoutError::Python(error), _) => error,
+        (LayoutError::Invalid(error), _) => raise(py, row.invalid(&error)),
+        (LayoutError::MissingField(index), Target::Class(class)) => {
+            missing_field(py, spec, class, index, key_name, row)
+        }
+        _ => unreadable(py, row),
+    }
+}
+
 /// The exception for a value that does not become the type of its field.
-pub fn unconvertible(
+fn unconvertible(
     py: Python<'_>,
     spec: &RowSpec,
     class: &RowClass,
@@ -55,7 +117,7 @@ fn is_day(json: &str) -> bool {
 }
 
 /// The exception for a record without a field that the class requires.
-pub fn missing_field(
+fn missing_field(
     py: Python<'_>,
     spec: &RowSpec,
     class: &RowClass,

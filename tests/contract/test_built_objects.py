@@ -7,7 +7,6 @@ import gc
 import inspect
 import pickle
 import pydoc
-import warnings
 import weakref
 from unittest import mock
 
@@ -303,15 +302,6 @@ def test_an_error_shows_the_object_of_the_caller():
         pytest.raises(bl.ConfigError, match="endpoint is of type Faults"),
     ):
         client.call(bl.Faults())
-
-
-def test_a_warning_names_the_line_of_the_caller():
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        bl.RateLimit(0.01)
-        line = inspect.currentframe().f_lineno - 1
-    (warning,) = caught
-    assert warning.filename == __file__ and warning.lineno == line
 
 
 def test_what_cannot_be_replaced_says_what_to_do():

@@ -220,18 +220,6 @@ def test_a_value_of_another_kind_is_refused_with_the_kind_that_was_declared(read
             read(rows)
 
 
-def test_a_body_as_other_clients_take_it_is_pointed_out():
-    page = response(LIST)
-    with StandInService([page, page]) as server, client_of(server) as client:
-        with pytest.warns(UserWarning, match=r"by name: call\(endpoint, \*\*body\)"):
-            client.call(CREATE, body={"limit": 20})
-        client.call(CREATE, filter={"limit": 20})
-    assert [request.body for request in server.received] == [
-        b'{"body":{"limit":20}}',
-        b'{"filter":{"limit":20}}',
-    ]
-
-
 @pytest.mark.parametrize(
     ("end", "said"), [({"next_key": "7"}, 'paging="next_key"'), ({}, "paging=DateRange(")]
 )

@@ -225,16 +225,3 @@ def test_a_method_of_one_client_can_be_replaced(kind):
 def test_an_option_cannot_be_set_on_a_client(kind, name):
     with pytest.raises(AttributeError):
         setattr(kind("https://api.example.com"), name, None)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.filterwarnings("error")
-def test_a_warning_of_the_constructor_names_the_line_of_the_call(kind):
-    class Own(kind):
-        def __init__(self):
-            super().__init__("https://api.example.com", rate_limit=0.05)
-
-    for make in (Own, lambda: kind("https://api.example.com", timeout=30_000)):
-        with pytest.warns(UserWarning, match="are meant") as warned:
-            make()
-        assert [one.filename for one in warned] == [__file__]

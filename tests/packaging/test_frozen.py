@@ -23,7 +23,7 @@ IN_RUST = re.compile(r'\bimport\(\s*\w+(?:\.py\(\))?,\s*"([a-zA-Z_.]+)"')
 APPLICATION = program(__file__, "frozen_application")
 # Large, and not needed.
 HEAVY = ["pandas", "polars", "pyarrow", "duckdb", "numpy", "matplotlib"]
-HEAVY += ["IPython", "dask", "tornado", "altair"]
+HEAVY += ["IPython", "dask", "tornado"]
 
 
 def listed(function):

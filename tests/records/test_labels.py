@@ -140,18 +140,6 @@ def test_no_fill_is_behind_the_legend(markets, size):
         assert not any(legend.contains(x, y) for x, y in places)
 
 
-def test_what_is_drawn_interactively_is_the_same():
-    interactive = pytest.importorskip("boardlot.plots.interactive")
-    rows = [*fills_of(24, ["HK"])]
-    chart = interactive.fills(rows).to_dict()
-    title = plots.fills(rows).get_title().replace("\n", " ")
-    assert chart["title"] == title
-    data = chart["datasets"][chart["data"]["name"]]
-    assert len({row["code"] for row in data}) == len(plots.fills(rows).lines)
-    matplotlib = pytest.importorskip("matplotlib.pyplot")
-    matplotlib.close("all")
-
-
 @pytest.mark.parametrize("count", [12, 300])
 def test_labels_of_lines_that_end_together_are_below_each_other_in_the_figure(count):
     page = figure.Figure(figsize=(10, 5.5), layout="constrained")

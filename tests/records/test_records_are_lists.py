@@ -68,13 +68,6 @@ def test_sums_and_multiples_are_plain_lists():
         assert type(made) is list and made == expected
 
 
-def test_a_key_that_is_no_index_leads_to_what_to_write():
-    with pytest.raises(TypeError, match=r"write `records\[0\]\['price'\]`, or `records\.to_pandas"):
-        orders()["price"]
-    with pytest.raises(IndexError):
-        orders()[7]
-
-
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_a_pickle_has_all_that_records_have(protocol):
     with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:

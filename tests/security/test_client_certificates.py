@@ -197,8 +197,3 @@ def test_a_pickle_has_its_path_and_no_key(both):
     stored = pickle.dumps(client)
     assert both.name.encode() in stored and b"PRIVATE" not in stored
     assert pickle.loads(stored).base_url == client.base_url
-
-
-def test_the_name_that_other_libraries_have_leads_to_it():
-    with pytest.raises(TypeError, match="client_cert"):
-        bl.Client("https://api.example.com", cert="client.pem")

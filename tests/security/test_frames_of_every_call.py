@@ -17,7 +17,7 @@ CALLBACK = "https://app.example.com/callback"
 FILLS = "281756", "HK"
 MODULES = ["boardlot", "boardlot.auth", "boardlot.calendar", "boardlot.dask", "boardlot.doctor",
            "boardlot.frames", "boardlot.notebook", "boardlot.otel", "boardlot.plots",
-           "boardlot.plots.interactive", "boardlot.polars"]  # fmt: skip
+           "boardlot.polars"]  # fmt: skip
 OBJECTS = ["ApiKey", "Archive", "AsyncClient", "AsyncOAuthApp", "AsyncPager", "Client",
            "EncryptedFileStore", "Instrumentor", "IpoCalendar", "LoginFlow", "MemoryStore", "OAuth",
            "OAuthApp", "Pager", "QueryResult", "Records", "Sandbox", "StoredFills"]  # fmt: skip

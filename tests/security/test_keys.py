@@ -91,19 +91,6 @@ def test_a_pickled_key_is_found_from_another_folder(key_file, monkeypatch):
 PUBLIC = bl.generate_key().public_pem
 
 
-@pytest.mark.parametrize("name", ["key.pub", "kye.pem", "key.pem.bak", "key.csr"])
-def test_a_missing_key_file_is_not_a_public_key_or_a_folder(name, tmp_path):
-    (tmp_path / name).write_text(PUBLIC)
-    (tmp_path / "keys.pem").mkdir()
-    with pytest.raises(bl.ConfigError, match="cannot be read") as caught:
-        bl.ApiKey("id", tmp_path / "key.pem")
-    assert "did you mean" not in str(caught.value)
-    # The next nearest is a private key.
-    (tmp_path / "mykey.pem").write_text(bl.generate_key().private_pem)
-    with pytest.raises(bl.ConfigError, match=r"did you mean 'mykey\.pem'\?"):
-        bl.ApiKey("id", tmp_path / "key.pem")
-
-
 LOCKED = rsa_pem(2048, PrivateFormat.PKCS8, BestAvailableEncryption(b"right")).decode()
 UNUSABLE = {
     "is a public key": PUBLIC,

@@ -164,16 +164,3 @@ def test_the_rate_that_the_service_requires_is_named_as_the_cause():
                     client.dividends("HK.00700")
 
         assert blamed(until_it_is_slowed_down) == ("throttles",)
-
-
-@pytest.mark.parametrize("name", ["timeout", "connect_timeout"])
-def test_a_timeout_that_may_be_in_milliseconds_warns_at_its_line(name):
-    with pytest.warns(UserWarning) as caught:
-        bl.Client("https://api.example.com", **{name: 5_000})
-    assert str(caught[0].message) == (
-        f"{name} is 5000 seconds, which is 83 minutes; if milliseconds are meant, pass 5"
-    )
-    assert caught[0].filename == __file__
-    # Warnings are errors.
-    for seconds in (5, 0.5, 500, 900.0, 3600, 86400):
-        bl.AsyncClient("https://api.example.com", **{name: seconds})

@@ -56,8 +56,8 @@ fn class(face: Face) -> String {
 }
 
 fn context(face: Face) -> String {
-    let (asynchronous, awaited, a, other) =
-        if face == Face::Async { ("async ", "await ", "a", "") } else { ("", "", "", "a") };
+    let (asynchronous, awaited, a) =
+        if face == Face::Async { ("async ", "await ", "a") } else { ("", "", "") };
     format!(
         "    {asynchronous}def __{a}enter__(self) -> Self:\n        return self\n\n    \
          {asynchronous}def __{a}exit__(\n        self,\n        kind: type[BaseException] | None,\n        \
@@ -65,12 +65,7 @@ fn context(face: Face) -> String {
          self.{CORE}.close()\n\n    \
          {asynchronous}def close(self) -> None:\n        \
          \"\"\"Closes the client: later calls raise `ConfigError`.\n\n        \
-         >>> {awaited}client.close()\n        \"\"\"\n        self.{CORE}.close()\n\n    \
-         if not typing.TYPE_CHECKING:\n\n        \
-         def __{other}enter__(self):\n            \
-         from ._support.clients import wrong_context_manager\n\n            \
-         raise wrong_context_manager(self)\n\n        \
-         __{other}exit__ = __{other}enter__\n"
+         >>> {awaited}client.close()\n        \"\"\"\n        self.{CORE}.close()\n"
     )
 }
 

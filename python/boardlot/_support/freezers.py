@@ -25,8 +25,6 @@ def imported_by_the_core() -> None:
     import boardlot._support.coroutines
     import boardlot._support.credentials.profiles
     import boardlot._support.limit_database
-    import boardlot._support.messages.nearest
-    import boardlot._support.messages.wrong_calls
     import boardlot._support.progress
     import boardlot._support.row_classes
     import boardlot._support.typed_dict

@@ -13,7 +13,6 @@ from boardlot._calls import explained
 from boardlot._records import Fill
 from boardlot._support.clients import Time
 from boardlot._support.hidden import Hidden
-from boardlot._support.messages.nearest import did_you_mean
 from boardlot._support.progress import Bar
 from boardlot._support.third_party import Self
 from boardlot.archive.arguments import (
@@ -28,7 +27,7 @@ from boardlot.archive.arguments import (
     series_of,
 )
 from boardlot.archive.follow import follow
-from boardlot.archive.lists import LISTS, AnyListName, Series, custom_list, list_named
+from boardlot.archive.lists import AnyListName, Series, custom_list, list_named
 from boardlot.archive.reader import Reader
 from boardlot.archive.report import UpdateReport
 from boardlot.archive.update import Update, read_through, update
@@ -146,16 +145,6 @@ class Archive(Reader):
         # Of one that could not be opened there is no database; a debugger may show it.
         database = getattr(self, "_database", None)
         return "<Archive>" if database is None else f"<Archive {database.name}>"
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name):
-            text = f"'Archive' object has no attribute {name!r}"
-            if name in LISTS:
-                text += f"; write `archive.seen({name!r}, KEY)`"
-            elif not name.startswith("_"):
-                text += did_you_mean(name, dir(type(self)))
-            raise AttributeError(text)
 
     def __reduce__(self) -> Any:
         raise ConfigError(

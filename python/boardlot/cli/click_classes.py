@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from boardlot._support.clients import not_documented
-from boardlot._support.messages.nearest import did_you_mean, nearest_name
+from boardlot._support.messages.nearest import did_you_mean
 from boardlot.cli.options import global_options
 from boardlot.cli.output.terminal import logged_requests
 from boardlot.cli.settings import OUTPUT_OPTIONS, Settings
@@ -22,14 +22,6 @@ OUTPUTS: dict[str, Sequence[str]] = {
     "format": ["--format"],
     "force": ["--force"],
     "nothing": [],
-}
-
-
-# Options after which people write several words.
-ONE_VALUE = {
-    "--columns": "with commas, --columns code,qty,price",
-    "--sort": "for descending order a minus, --sort -price",
-    "--where": "in quotes, --where 'qty>=100'",
 }
 
 
@@ -74,21 +66,19 @@ class Command(_Accepting):
         return super().invoke(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        given = list(args)
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             # An argument too many has no class of its own.
             is_extra = "extra argument" in error.message
-            if type(error) not in (click.NoSuchOption, click.MissingParameter) and not is_extra:
-                raise
             if isinstance(error, click.NoSuchOption):
-                error = self._with_counterpart(ctx, error)
+                options = [option for one in self.get_params(ctx) for option in one.opts]
+                text = f"No such option {error.option_name!r}"
+                text += did_you_mean(error.option_name, options)
+                raise click.UsageError(text, error.ctx) from None
+            if type(error) is not click.MissingParameter and not is_extra:
+                raise
             text = error.format_message().removesuffix(".") + "."
-            for option, hint in ONE_VALUE.items() if is_extra else ():
-                if option in given:
-                    text += f" {option} takes one value: {hint}."
-                    raise click.UsageError(text, error.ctx) from None
             # Arguments have no names on the command line.
             takes_some = any(isinstance(one, click.Argument) for one in self.params)
             if not self.examples or not takes_some:
@@ -96,21 +86,6 @@ class Command(_Accepting):
             raise click.UsageError(
                 f"{text} Write it as in `{self.examples[0]}`.", error.ctx
             ) from None
-
-    def _with_counterpart(
-        self, ctx: click.Context, error: click.NoSuchOption
-    ) -> click.NoSuchOption:
-        """The error, with the option that has this name elsewhere: click knows similar ones."""
-        options = [option for one in self.get_params(ctx) for option in one.opts]
-        words = {option.strip("-").replace("-", "_"): option for option in options}
-        given = error.option_name.strip("-").replace("-", "_")
-        meant = nearest_name(given, words)
-        if meant is None:
-            # click suggests options that have only some letters in common.
-            alike = error.possibilities if len(error.possibilities or ()) == 1 else None
-            return click.NoSuchOption(error.option_name, possibilities=alike, ctx=error.ctx)
-        text = f"No such option {error.option_name!r}. Did you mean {words[meant]!r}?"
-        return click.NoSuchOption(error.option_name, text, ctx=error.ctx)
 
     def _check_output(self, ctx: click.Context, settings: Settings) -> None:
         """Reject options about the output that would have no effect."""
@@ -165,11 +140,7 @@ class CommandGroup(_Accepting, click.Group):
             if lower in known:
                 args = [lower, *args[1:]]
             elif not args[0].startswith("-"):
-                nearest = (
-                    f"; did you mean '{ctx.command_path} --help'?"
-                    if lower == "help"
-                    else did_you_mean(args[0], known) or not_documented(lower)
-                )
+                nearest = not_documented(lower) or did_you_mean(args[0], known)
                 ctx.fail(f"{args[0]!r} is not a command of {ctx.command_path}{nearest}")
         return super().resolve_command(ctx, args)
 

@@ -110,11 +110,9 @@ class _Payment(NamedTuple):
     planned: bool
 
 
-def payments(
-    source: Any, ax: Axes | None = None, *, plans: bool = True
-) -> tuple[list[_Payment], int, int]:
-    """The dividends to draw, the number of all, and the number of their securities; with `plans`,
-    also the planned ones of a single security."""
+def payments(source: Any, ax: Axes | None) -> tuple[list[_Payment], int, int]:
+    """The dividends to draw, with the planned ones of a single security, the number of all, and the
+    number of their securities."""
     found, paid = 0, list[_Payment]()
     for amount, ex_date, symbol, currency, process in rows(
         source,
@@ -128,7 +126,7 @@ def payments(
             if text(process) in ("", PAID, PLAN):
                 paid.append(payment)
     drawn = [payment for payment in paid if payment.year in style.YEARS]
-    if not plans or len({payment.symbol for payment in drawn}) > 1:
+    if len({payment.symbol for payment in drawn}) > 1:
         drawn = [payment for payment in drawn if not payment.planned]
     currencies = style.largest(payment.currency for payment in drawn)
     drawn = [payment for payment in drawn if payment.currency in currencies]

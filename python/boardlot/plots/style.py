@@ -336,11 +336,8 @@ def _cut(text: str, width: int) -> str:
 
 @lru_cache(maxsize=4096)
 def _has_glyph(char: str) -> bool:
-    try:
-        from matplotlib import font_manager
-    except ImportError:
-        # A browser, which draws the interactive charts, has fonts of its own.
-        return True
+    from matplotlib import font_manager
+
     file = font_manager.findfont(font_manager.FontProperties())
     return bool(font_manager.get_font(file).get_char_index(ord(char)))
 
