@@ -18,18 +18,18 @@ use super::{
     BaseUrl, ConnectOptions,
     blocking_pool::{BlockingPool, PoolSlot},
     connection::build_client,
-    http_client::{HttpClient, UsedConnections},
+    http_client::{HttpClient, RuntimeClients, UsedConnections},
     tls::tls_config,
 };
 use crate::{error::Result, os::process::shared};
 
-/// The HTTP client of the shared runtime, and those of blocking calls.
+/// The HTTP clients of the runtimes, and those of blocking calls.
 #[derive(Debug)]
 pub struct Connections {
     key: Key,
     /// None if the service is on this machine and nothing is encrypted.
     tls: Option<ClientConfig>,
-    client: Arc<HttpClient>,
+    clients: RuntimeClients,
     blocking_pool: Arc<BlockingPool>,
     /// True if the service has asked for HTTP/1.1.
     is_http1: AtomicBool,
@@ -59,7 +59,7 @@ impl Connections {
             false => None,
         };
         let connections = Arc::new(Connections {
-            client: Arc::new(HttpClient::new(build_client(base, options, tls.as_ref(), false)?)),
+            clients: RuntimeClients::new(build_client(base, options, tls.as_ref(), false)?),
             tls,
             key: key.clone(),
             blocking_pool: BlockingPool::new(),
@@ -70,9 +70,9 @@ impl Connections {
         Ok(connections)
     }
 
-    /// The HTTP client of the shared runtime.
-    pub fn client(&self) -> Arc<HttpClient> {
-        self.client.clone()
+    /// The HTTP client of the runtime that this is called in.
+    pub fn client(&self) -> Result<Arc<HttpClient>> {
+        self.clients.current()
     }
 
     /// The slot in which a blocking call should wait.

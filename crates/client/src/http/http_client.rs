@@ -1,13 +1,17 @@
-//! The HTTP client of one runtime, whose connections are abandoned if they are silent.
+//! The HTTP clients, one for each runtime, whose connections are abandoned if they are silent.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use arc_swap::ArcSwapOption;
+use tokio::{
+    runtime::{Handle, Id},
+    sync::oneshot,
+};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The HTTP client of one runtime; none while its connections are abandoned and no request needs others.
 #[derive(Debug)]
@@ -17,6 +21,63 @@ impl HttpClient {
     /// Created with its first client of the library.
     pub fn new(client: reqwest::Client) -> Self {
         HttpClient(ArcSwapOption::from_pointee(client))
+    }
+}
+
+/// The HTTP clients of the runtimes that use the connections of one service. A connection is driven by a task of the
+/// runtime in which it was opened: in another one, it would wait for that, or end with it.
+#[derive(Debug)]
+pub struct RuntimeClients(Mutex<Known>);
+
+#[derive(Debug)]
+struct Known {
+    /// The client of the library for the first runtime.
+    spare: Option<Arc<reqwest::Client>>,
+    clients: Vec<RuntimeClient>,
+}
+
+#[derive(Debug)]
+struct RuntimeClient {
+    runtime: Id,
+    client: Arc<HttpClient>,
+    /// Closed when the runtime ends: a task of the runtime has the other end.
+    running: oneshot::Sender<()>,
+}
+
+impl RuntimeClients {
+    /// Without a runtime; the first one uses this client of the library.
+    pub fn new(client: reqwest::Client) -> Self {
+        RuntimeClients(Mutex::new(Known { spare: Some(Arc::new(client)), clients: Vec::new() }))
+    }
+
+    /// The client of the runtime that this is called in. The clients of runtimes that have ended are dropped.
+    pub fn current(&self) -> Result<Arc<HttpClient>> {
+        let Ok(runtime) = Handle::try_current() else {
+            return Err(Error::misuse(
+                "there is no tokio runtime",
+                "Send requests in a tokio runtime whose I/O and time are enabled, as by `#[tokio::main]`.",
+            ));
+        };
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // tokio may give the id of a runtime that has ended to a new one.
+        let is_current =
+            |it: &&RuntimeClient| it.runtime == runtime.id() && !it.running.is_closed();
+        if let Some(found) = known.clients.iter().find(is_current) {
+            return Ok(found.client.clone());
+        }
+        known.clients.retain(|it| !it.running.is_closed());
+        let (running, ended) = oneshot::channel();
+        runtime.spawn(async {
+            // Until the connections are dropped, if the runtime does not end before.
+            _ = ended.await;
+        });
+        let client = Arc::new(HttpClient(ArcSwapOption::from(known.spare.take())));
+        known.clients.push(RuntimeClient {
+            runtime: runtime.id(),
+            client: client.clone(),
+            running,
+        });
+        Ok(client)
     }
 }
 
@@ -67,5 +128,43 @@ impl Drop for UsedConnections {
         if !self.is_settled && self.since.elapsed() >= SILENCE_MIN {
             self.abandon();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::runtime::{Builder, Runtime};
+
+    use super::*;
+
+    fn runtime() -> Runtime {
+        Builder::new_current_thread().build().expect("a runtime")
+    }
+
+    fn current(clients: &RuntimeClients, runtime: &Runtime) -> Arc<HttpClient> {
+        runtime.block_on(async { clients.current().expect("a client") })
+    }
+
+    #[test]
+    fn each_runtime_has_its_own_client_for_as_long_as_it_runs() {
+        let clients = RuntimeClients::new(reqwest::Client::new());
+        let (first, second) = (runtime(), runtime());
+        let of_first = current(&clients, &first);
+        assert!(Arc::ptr_eq(&of_first, &current(&clients, &first)));
+        let of_second = current(&clients, &second);
+        assert!(!Arc::ptr_eq(&of_first, &of_second));
+
+        let ended = Arc::downgrade(&of_first);
+        drop((of_first, first));
+        current(&clients, &runtime());
+        assert!(ended.upgrade().is_none(), "its connections went with the runtime");
+        assert!(Arc::ptr_eq(&of_second, &current(&clients, &second)));
+    }
+
+    #[test]
+    fn a_request_without_a_runtime_fails_in_words() {
+        let clients = RuntimeClients::new(reqwest::Client::new());
+        let error = clients.current().expect_err("there is no runtime");
+        assert_eq!(error.to_string(), "there is no tokio runtime");
     }
 }

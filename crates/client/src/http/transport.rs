@@ -253,7 +253,7 @@ impl Transport {
         has_secrets: bool,
         needs_http1: &AtomicBool,
     ) -> Result<Received, Unredacted> {
-        let client = local_client().unwrap_or_else(|| state.connections.client());
+        let client = local_client().map_or_else(|| state.connections.client(), Ok)?;
         let mut used = state.connections.used(client)?;
         let has_time = self.base.is_path(message.url().path(), &SERVER_TIME.path);
         let sent = LocalInstant::now();

@@ -19,6 +19,7 @@ mod moving_service;
 mod positions;
 mod reading;
 mod refresh_outcomes;
+mod runtimes;
 mod scripted;
 mod tokens;
 mod windows;
