@@ -11,4 +11,4 @@ pub use super::interpreter::{
     errors::{OrRaise, raise, wrong_type},
     texts::{bytes_of, flag_of, text_of},
 };
-pub use boardlot_client::error::{Error, Result};
+pub use boardlot_client::extension::error::{Error, Result};

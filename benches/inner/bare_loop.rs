@@ -3,7 +3,7 @@
 
 use std::{env, error::Error, fs, time::Instant};
 
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{Envelope, RecordsLocation},
     auth::{KeyPair, signed_headers},
     decode::{parse_page},

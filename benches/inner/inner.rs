@@ -2,7 +2,7 @@
 
 use std::{hint::black_box, sync::Arc};
 
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{Argument, ResponseShape, Schema, endpoint},
     auth::{Algorithm, KeyPair, generate, payload, signed_headers},
     decode::{ColumnOptions, Columns, Decimals, PageSlice, Value},
@@ -64,7 +64,8 @@ fn decoding(criterion: &mut Criterion) {
     let fields: Vec<_> = record.fields().collect();
     let page = Arc::new(parsed(&body).expect("a page"));
     for (name, decimals) in [("float64", Decimals::Float64), ("decimal", Decimals::Decimal)] {
-        let options = ColumnOptions { decimals, ..ColumnOptions::default() };
+        let mut options = ColumnOptions::default();
+        options.decimals = decimals;
         group.bench_function(format!("page to columns, {name}"), |bencher| {
             bencher.iter(|| {
                 let mut columns = Columns::new(fields.iter().copied(), None, None, options);

@@ -5,7 +5,7 @@
 
 use std::{hint::black_box, sync::Arc};
 
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{Argument, ResponseShape, Schema, endpoint},
     auth::{Algorithm, Credentials, KeyPair, generate, signed_headers},
     client::{Client, ClientOptions},
@@ -85,8 +85,7 @@ impl Connected {
     fn new() -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let credentials = Credentials::api_key("key-id".to_owned(), Arc::new(key()));
-        let credentials = Some(credentials.expect("credentials"));
-        let options = ClientOptions { credentials, ..ClientOptions::default() };
+        let options = ClientOptions::of(credentials.expect("credentials"));
         let client = Client::new(&server::start().expect("a server"), options);
         let connected = Connected { runtime, client: client.expect("a client") };
         // Opens the connection, and does all that is done once.

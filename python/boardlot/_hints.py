@@ -12,7 +12,7 @@ HINTS = {
     "RequestTimeout": "Call again, or set a larger `timeout`.",
     "ProtocolError": "Check that the base URL is the API's own and that no proxy or login page responds in its place.",
     "PaginationError": "Resume from `.checkpoint` later; report the error if it repeats.",
-    "ApiError": "Ask the service about the code or status, which its documentation does not explain; in Python, `.body` is the response.",
+    "ApiError": "Ask the service about the code or status, which its documentation does not explain; `.body` is the response.",
     "InvalidParameter": "Check the arguments: the docstring of the method says what each of them accepts.",
     "InvalidSymbol": "Verify that the code exists and is written as {market}.{code}.",
     "ServiceError": "Call again later; report the error if it persists.",

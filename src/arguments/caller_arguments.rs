@@ -21,7 +21,7 @@ use crate::{
     },
     values::dates::{DateClasses, date},
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     api::Argument,
     os::{
         atomic_file,

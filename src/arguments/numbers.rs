@@ -8,7 +8,7 @@ use crate::interpreter::{
     errors::{is_refusal, missing_name},
 };
 use crate::prelude::*;
-use boardlot_client::pages::Windows;
+use boardlot_client::extension::pages::Windows;
 
 /// A number, such as by the `__index__` of the value. A bool is a `TypeError`.
 pub fn number<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResult<T> {

@@ -16,7 +16,7 @@ use crate::interpreter::{
     texts::text,
 };
 use crate::prelude::*;
-use boardlot_client::http::{Body, header_pair};
+use boardlot_client::extension::http::{Body, header_pair};
 
 /// Query pairs from a dict or a list of pairs, in their order.
 pub fn query(value: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, String)>> {

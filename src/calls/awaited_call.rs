@@ -19,7 +19,7 @@ use crate::{
     hooks::{logging, observer},
     interpreter::{reentrant_once::ReentrantOnce, thread_end},
 };
-use boardlot_client::os::{origin::on_behalf_of, runtime::runtime};
+use boardlot_client::extension::os::{origin::on_behalf_of, runtime::runtime};
 
 /// Makes the result, or raises, when the awaiting coroutine takes it.
 pub type PythonResult = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;

@@ -7,7 +7,7 @@ use crate::{
     hooks::{logging, observer},
     interpreter::{attachment, callback, thread_end},
 };
-use boardlot_client::{error::ErrorKind, http::PoolSlot, os::origin::on_behalf_of};
+use boardlot_client::extension::{error::ErrorKind, http::PoolSlot, os::origin::on_behalf_of};
 
 /// The interval at which a thread that waits checks for signals such as Ctrl-C.
 pub const SIGNAL_POLL: Duration = Duration::from_millis(50);

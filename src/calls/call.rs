@@ -9,7 +9,7 @@ use super::{
     blocking::block_in,
 };
 use crate::prelude::*;
-use boardlot_client::http::{PoolSlot, Transport};
+use boardlot_client::extension::http::{PoolSlot, Transport};
 
 /// The mode of a client or pager: it returns results, or awaitables of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -23,7 +23,7 @@ use crate::interpreter::{
     attachment::with_interpreter, errors::is_refusal, reentrant_once::ReentrantOnce,
 };
 use crate::prelude::*;
-use boardlot_client::os::{callback_pool, process::shared};
+use boardlot_client::extension::os::{callback_pool, process::shared};
 
 /// The event loop that runs on this thread.
 pub fn running_loop(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {

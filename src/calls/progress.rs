@@ -10,7 +10,7 @@ use super::{
     call::{Call, CallMode},
 };
 use crate::prelude::*;
-use boardlot_client::http::PoolSlot;
+use boardlot_client::extension::http::PoolSlot;
 
 /// A progress bar for one call.
 pub struct Progress<'a> {

@@ -7,7 +7,7 @@ use crate::{
     arguments::caller_arguments::{read, user_path},
     interpreter::core_of::core_of,
 };
-use boardlot_client::http::{Cassette, Recorder, Replay, SecretNames};
+use boardlot_client::extension::http::{Cassette, Recorder, Replay, SecretNames};
 
 /// The core of a `Recorder`.
 #[pyclass(frozen, name = "_Recorder", module = "boardlot._core")]

@@ -32,7 +32,7 @@ use crate::{
     rows::{page_rows::Rows, row_builder_pool::RowBuilderPool},
     values::dates::DateClasses,
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{self, ENDPOINTS},
     client::Client as Core,
     http::{Body, HttpResponse, RequestPlan, method},

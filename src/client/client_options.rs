@@ -18,7 +18,7 @@ use crate::{
         errors::{cannot_pickle_secret, shown},
     },
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     client::{Client as Core, ClientOptions},
     http::{TransportOptions, check_address, is_public_header},
     profile::Profile,
@@ -75,12 +75,12 @@ pub fn build_client(
         if connect.proxy.is_none() {
             connect.proxy = profile.proxy.clone();
         }
-        if let (None, Some(file)) = (&connect.extra_certificates, &profile.ca_file) {
-            connect.extra_certificates = Some(authorities(py, "ca_file", file)?);
+        if let (None, Some(file)) = (&connect.ca_file, &profile.ca_file) {
+            connect.ca_file = Some(authorities(py, "ca_file", file)?);
         }
-        if let (None, Some(file)) = (&connect.identity, &profile.client_cert) {
+        if let (None, Some(file)) = (&connect.client_cert, &profile.client_cert) {
             let file = file.into_pyobject(py)?;
-            connect.identity = Some(client_identity("client_cert", file.as_any())?);
+            connect.client_cert = Some(client_identity("client_cert", file.as_any())?);
         }
         if transport.rate_limit.is_none() {
             transport.rate_limit = profile_rate(profile).or_raise(py)?;
@@ -103,7 +103,9 @@ pub fn build_client(
         (None, None) => None,
     };
     let (credentials, object) = auth.map(|auth| (auth.credentials, auth.object)).unzip();
-    let options = ClientOptions { credentials, transport };
+    let mut options = ClientOptions::default();
+    options.credentials = credentials;
+    options.transport = transport;
     // It may read a file for each authority that the system trusts.
     let core = py.detach(|| Core::new(&base_url, options)).or_raise(py)?;
     let referents = strong_refs.into_iter().map(Py::into_any).chain(object.flatten()).collect();

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use super::options::{ConnectKind, connect_options};
 use crate::arguments::caller_arguments;
 use crate::prelude::*;
-use boardlot_client::{
+use boardlot_client::extension::{
     http::{ClientIdentity, ConnectOptions, check_authorities},
     os::texts::shown_path,
 };

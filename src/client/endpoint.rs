@@ -11,7 +11,7 @@ use crate::{
     interpreter::callback,
     rows::row_builder_pool::RowBuilderPool,
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{
         self, Declaration, DeclarationError, ENDPOINTS, Field, Paging, Record, ResponseShape,
         declared_field, kinds_for,

@@ -6,7 +6,7 @@ use crate::{
     arguments::caller_arguments::{argument, text},
     interpreter::core_of::core_of,
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{self, Argument, ENDPOINTS, EndpointRef, endpoint},
     error::{did_you_mean, nearest},
 };

@@ -10,7 +10,7 @@ use crate::interpreter::{
     weak_ref::{StrongRef, WeakRef},
 };
 use crate::prelude::*;
-use boardlot_client::{
+use boardlot_client::extension::{
     error::{Delivery, ErrorKind},
     http::redact_named_secrets,
     os::callback_pool,
@@ -72,7 +72,7 @@ impl DatabaseStorage {
     }
 }
 
-boardlot_client::shown_as!(DatabaseStorage, "DatabaseStorage(..)");
+boardlot_client::extension::shown_as!(DatabaseStorage, "DatabaseStorage(..)");
 
 impl Storage for DatabaseStorage {
     fn change(&self, change: Change, allowance: Allowance) -> BoxFuture<'_, Result<Reserved>> {

@@ -19,7 +19,7 @@ use crate::{
     },
     rows::{page_rows::Rows, row_builder_pool::RowBuilderPool},
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{Argument, EndpointRef},
     client::{BatchKey, BatchOutcome, Client},
     error::did_you_mean,

@@ -8,7 +8,9 @@ use std::{sync::Arc, time::Duration};
 
 use http::HeaderMap;
 
-use boardlot_client::http::{ClientIdentity, ClientRate, ConnectOptions, TransportOptions};
+use boardlot_client::extension::http::{
+    ClientIdentity, ClientRate, ConnectOptions, TransportOptions,
+};
 
 /// One option of a client: a keyword argument of its constructor.
 #[derive(Debug, Clone, Copy)]
@@ -158,14 +160,14 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
     },
     ClientOption {
         name: "ca_file",
-        kind: OptionKind::Connect(ConnectKind::CertificateFile(|options| {
-            &mut options.extra_certificates
-        })),
+        kind: OptionKind::Connect(ConnectKind::CertificateFile(|options| &mut options.ca_file)),
         doc: "a PEM bundle of certificates to trust in addition to the system's",
     },
     ClientOption {
         name: "client_cert",
-        kind: OptionKind::Connect(ConnectKind::ClientCertificate(|options| &mut options.identity)),
+        kind: OptionKind::Connect(ConnectKind::ClientCertificate(|options| {
+            &mut options.client_cert
+        })),
         doc: "the certificate by which the client identifies itself to the server: a PEM file with \
               certificate and key, or `(certificate, key)`",
     },
@@ -225,12 +227,11 @@ mod tests {
             }
         }
         // A new field does not compile here until it is an option.
-        let ConnectOptions { timeout, max_connections, proxy, extra_certificates, identity } =
-            options;
-        assert_eq!(identity, None);
+        let (timeout, max_connections, proxy, ca_file, client_cert) = options.fields();
+        assert_eq!(client_cert, None);
         assert_eq!(timeout, Duration::from_secs(77));
         assert_eq!(max_connections, 77);
-        assert_eq!(proxy.as_deref(), Some("77"));
-        assert_eq!(extra_certificates, Some([77].into()));
+        assert_eq!(proxy, Some("77"));
+        assert_eq!(ca_file, Some(&[77].into()));
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     arguments::caller_arguments::{optional_text, text},
     interpreter::core_of::core_of,
 };
-use boardlot_client::api::{DateRange, NextEnd, Paging};
+use boardlot_client::extension::api::{DateRange, NextEnd, Paging};
 
 /// The core of a `DateRange`.
 #[pyclass(frozen, name = "_DateRange", module = "boardlot._core")]

@@ -8,7 +8,7 @@ use crate::{
     arguments::caller_arguments::{integer, rate, text},
     interpreter::{core_of::core_of, errors::cannot_pickle_secret, weak_ref::StrongRef},
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     http::{BaseUrl, ClientRate},
     profile::Profile,
     shared_limit::{Allowance, SharedLimit, Usage},
@@ -177,7 +177,9 @@ fn shown(usage: &Usage) -> String {
 }
 
 /// The rate limit of a profile.
-pub fn profile_rate(profile: &Profile) -> boardlot_client::error::Result<Option<ClientRate>> {
+pub fn profile_rate(
+    profile: &Profile,
+) -> boardlot_client::extension::error::Result<Option<ClientRate>> {
     let Some(rate) = profile.rate_limit else { return Ok(None) };
     if !profile.rate_limit_shared {
         return Ok(Some(ClientRate::Own(rate)));
@@ -207,7 +209,7 @@ pub fn application_limit(
 fn application_name(
     base_url: &str,
     application: Option<&str>,
-) -> boardlot_client::error::Result<String> {
+) -> boardlot_client::extension::error::Result<String> {
     let base_url = BaseUrl::parse(base_url)?;
     Ok(match application {
         Some(application) => format!("{application} at {}", base_url.as_str()),

@@ -5,7 +5,7 @@ use crate::{
     interpreter::errors::{is_refusal, shown, unchangeable},
     prelude::*,
 };
-use boardlot_client::http::{HttpResponse, is_public_header};
+use boardlot_client::extension::http::{HttpResponse, is_public_header};
 
 /// A response as it was received; the envelope is not checked.
 ///
@@ -76,7 +76,7 @@ fn in_any_case(headers: Bound<'_, PyDict>) -> PyResult<Bound<'_, PyAny>> {
 
 /// A request as it would be sent: signed, but without secrets.
 #[pyclass(frozen, module = "boardlot")]
-pub struct Explanation(pub boardlot_client::client::Explanation);
+pub struct Explanation(pub boardlot_client::extension::client::Explanation);
 
 #[pymethods]
 impl Explanation {

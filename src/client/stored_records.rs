@@ -9,7 +9,7 @@ use crate::{
     arguments::caller_arguments::argument,
     rows::{page_rows::Rows, row_builder_pool::RowBuilderPool},
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{EncodedValue, Field, Parameter, ParameterKind, TimeUnit},
     decode::{PageSlice, Rows as Core, StoredFill, StoredRecord, page_of_texts},
     os::threads,

@@ -2,7 +2,7 @@
 
 use super::endpoint_arguments::{Arguments, endpoint_arguments, warn_of_end_date};
 use crate::prelude::*;
-use boardlot_client::pages::time_range;
+use boardlot_client::extension::pages::time_range;
 
 /// The start and end of the range that a method would page through, in microseconds since 1970. Checks
 /// the arguments as the method does, and sends nothing. A range without an end reaches until

@@ -6,7 +6,7 @@ use super::{
     static_credentials::{ApiKey, BearerToken},
 };
 use crate::prelude::*;
-use boardlot_client::{auth::Credentials, profile::Profile};
+use boardlot_client::extension::{auth::Credentials, profile::Profile};
 
 /// The credentials of a client.
 pub struct Auth {

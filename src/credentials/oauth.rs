@@ -12,7 +12,7 @@ use crate::{
     interpreter::errors::cannot_pickle_secret,
     values::dates::DateClasses,
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     auth::{Credentials, OAuth as Core, TokenSet},
     http::BaseUrl,
 };

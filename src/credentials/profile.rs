@@ -9,7 +9,7 @@ use crate::{
     arguments::caller_arguments::text,
     interpreter::{attachment::with_interpreter, callback, files::os_error},
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     http::{self, BaseUrl},
     profile::{self, ChangeError, Profile, ProfileAuth},
 };
@@ -116,7 +116,7 @@ pub fn check_profile_address(py: Python<'_>, of_profile: &str, base_url: &str) -
     let advice = "Leave the base URL out. To use the same key or login at that address, too, pass it as \
                   `auth` (`--key-id` and `--key-file`, or `--client-id`), or add a profile with `boardlot \
                   profile add`.";
-    Err(raise(py, Error::config(text).with_advice(advice.to_owned())))
+    Err(raise(py, Error::config(text).with_advice(advice)))
 }
 
 /// The variable of the environment that names a proxy for a service, and the URL of that proxy, which may

@@ -6,7 +6,6 @@ use std::{
 };
 
 use pyo3::exceptions::PyKeyError;
-use zeroize::Zeroizing;
 
 use super::store_call::{call_object, call_python};
 use crate::interpreter::{
@@ -15,7 +14,7 @@ use crate::interpreter::{
     weak_ref::{StrongRef, WeakRef},
 };
 use crate::prelude::*;
-use boardlot_client::{
+use boardlot_client::extension::{
     auth::{
         SharedStore, StoreId,
         store::{Guard, Secret, TokenStore},
@@ -131,7 +130,7 @@ impl TokenStore for PythonStore {
                 return Ok(Err(class));
             }
             match value.extract::<Vec<u8>>() {
-                Ok(bytes) => Ok(Ok(Some(Zeroizing::new(bytes)))),
+                Ok(bytes) => Ok(Ok(Some(Secret::new(bytes)))),
                 Err(error) if is_refusal(py, &error) => {
                     Ok(Err(value.get_type().name()?.to_string()))
                 }

@@ -7,7 +7,7 @@ use crate::{
     arguments::caller_arguments::{number_of, secret_text},
     calls::blocking::block,
 };
-use boardlot_client::auth::{Algorithm, blocking, encrypted, generate, payload};
+use boardlot_client::extension::auth::{Algorithm, blocking, encrypted, generate, payload};
 
 /// The canonical request (five lines) that is signed.
 ///

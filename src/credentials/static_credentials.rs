@@ -17,7 +17,7 @@ use crate::{
         texts::not_unicode,
     },
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     auth::{Credentials, KeyPair, blocking, pem, signed_headers, target},
     http::local_ms,
     os::texts::shown_path,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::prelude::*;
 use crate::{arguments::caller_arguments::is_async, interpreter::weak_ref::StrongRef};
-use boardlot_client::auth::SharedStore;
+use boardlot_client::extension::auth::SharedStore;
 
 /// Refuses a store whose methods would have to be awaited.
 fn reject_async_method(
@@ -39,7 +39,7 @@ fn reject_class(store: &Bound<'_, PyAny>) -> PyResult<()> {
     }
     let class = class.name()?;
     let text = format!("store is the class {class}; expected an instance of it");
-    Err(raise(py, Error::misuse(text, &format!("Write {class}(...)."))))
+    Err(raise(py, Error::misuse(text, format!("Write {class}(...)."))))
 }
 
 /// The Python object of a store, kept by the Python classes that use the store.

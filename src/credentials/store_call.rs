@@ -15,7 +15,7 @@ use crate::{
         weak_ref::WeakRef,
     },
 };
-use boardlot_client::{error::ErrorKind, http::redact_named_secrets};
+use boardlot_client::extension::{error::ErrorKind, http::redact_named_secrets};
 
 thread_local! {
     /// The exception that Python code raised on this thread within the core's work.

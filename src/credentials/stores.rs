@@ -15,7 +15,7 @@ use crate::{
         weak_ref::{StrongRef, WeakRef},
     },
 };
-use boardlot_client::auth::{
+use boardlot_client::extension::auth::{
     SharedStore, blocking,
     store::{EncryptedFile, Keychain, Memory, Passphrase, Secret, TokenStore},
 };

@@ -8,7 +8,7 @@ use std::{
 
 use crate::interpreter::{caller_context::CallerContext, reentrant_once::ReentrantOnce};
 use crate::prelude::*;
-use boardlot_client::http::{Event, EventKind, ObservedRequest};
+use boardlot_client::extension::http::{Event, EventKind, ObservedRequest};
 
 /// A logger, which logs at one level.
 struct Logger {

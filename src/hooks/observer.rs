@@ -25,7 +25,7 @@ use crate::{
         weak_ref::{StrongRef, WeakRef},
     },
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     http::{Event, EventKind, Observed, Observer},
     os::{
         callback_pool,
@@ -109,7 +109,7 @@ impl PythonObserver {
     }
 }
 
-boardlot_client::shown_as!(PythonObserver, "PythonObserver(..)");
+boardlot_client::extension::shown_as!(PythonObserver, "PythonObserver(..)");
 
 impl Observer for PythonObserver {
     fn is_listening(&self) -> bool {

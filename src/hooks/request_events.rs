@@ -1,7 +1,7 @@
 //! `RequestEvent` and `ResponseEvent`, the arguments of a client's hooks.
 
 use crate::{interpreter::errors::unchangeable, prelude::*};
-use boardlot_client::http::{Event, EventKind};
+use boardlot_client::extension::http::{Event, EventKind};
 
 /// A class of events with the facts that each event of a request has, and its own.
 macro_rules! event_class {

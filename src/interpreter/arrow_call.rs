@@ -9,7 +9,7 @@ use std::{mem::ManuallyDrop, ops::Deref};
 
 use pyo3::ffi;
 
-use boardlot_client::os::runtime::runtime;
+use boardlot_client::extension::os::runtime::runtime;
 
 /// Keeps a thread attached, whatever PyO3 has counted.
 pub struct Attached(ffi::PyGILState_STATE);

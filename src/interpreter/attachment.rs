@@ -7,7 +7,7 @@ use std::cell::Cell;
 use pyo3::prelude::*;
 
 use super::{arrow_call::Attached, thread_end};
-use boardlot_client::error::{ErrorKind, Result};
+use boardlot_client::extension::error::{ErrorKind, Result};
 
 thread_local! {
     static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };

@@ -4,7 +4,7 @@ use std::slice;
 
 use super::reentrant_once::ReentrantOnce;
 use crate::prelude::*;
-use boardlot_client::os::origin::Caller;
+use boardlot_client::extension::os::origin::Caller;
 
 /// A copy of a context, since a context cannot be entered twice at the same time.
 pub struct CallerContext {

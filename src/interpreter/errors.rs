@@ -6,9 +6,12 @@ use pyo3::{
     types::{IntoPyDict, PyDict},
 };
 
-use super::callback::{self, Invoke, import};
-use boardlot_client::{
-    error::{ApiFailure, Error, ErrorKind, FailureClass, Login, Result, excerpt},
+use super::{
+    callback::{self, Invoke, import},
+    python_words::{advise, log_in},
+};
+use boardlot_client::extension::{
+    error::{ApiFailure, Error, ErrorKind, FailureClass, Result},
     http::redactor_of_all_clients,
 };
 
@@ -153,19 +156,6 @@ fn classes(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     import(py, "boardlot.errors")
 }
 
-/// The hint that says how to log in, at the command line or in Python.
-fn log_in(login: &Login) -> String {
-    match login {
-        Login::Profile(name) => format!("Log in again: run `boardlot --profile {name} login`."),
-        Login::Service(url) => format!(
-            "Log in again: run `boardlot login --base-url {url}`, or call \
-             `boardlot.login(base_url)`."
-        ),
-        Login::OfUser => {
-            "Start a new login: send the user to the URL of `authorization_url()`.".to_owned()
-        }
-    }
-}
 
 /// The exception object for an error.
 pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
@@ -174,26 +164,14 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
     attributes.set_item("endpoint", &error.endpoint)?;
     attributes.set_item("retryable", error.retryable())?;
     // Without one, the class has a hint in Python.
-    attributes.set_item("hint", error.own_hint(log_in))?;
+    attributes.set_item("hint", error.own_hint(log_in, advise))?;
     attributes.set_item("checkpoint", &error.checkpoint)?;
-    match error.kind.as_ref() {
-        ErrorKind::Api(failure) => set_response_attributes(&attributes, failure)?,
-        ErrorKind::OAuth { error, description }
-        | ErrorKind::GrantRejected { error, description } => {
-            attributes.set_item("error", excerpt(error))?;
-            attributes.set_item("description", excerpt(description))?;
-        }
-        ErrorKind::LoginRequired { error, message, .. } => {
-            attributes.set_item("error", excerpt(error))?;
-            attributes.set_item("description", message)?;
-        }
-        ErrorKind::Config(_)
-        | ErrorKind::Internal(_)
-        | ErrorKind::Transport { .. }
-        | ErrorKind::Timeout(_)
-        | ErrorKind::Protocol { .. }
-        | ErrorKind::Pagination(_)
-        | ErrorKind::Store(_) => {}
+    if let Some(failure) = error.api_failure() {
+        set_response_attributes(&attributes, failure)?;
+    }
+    if let Some((code, description)) = error.kind.of_login() {
+        attributes.set_item("error", code)?;
+        attributes.set_item("description", description)?;
     }
     let class = errors.getattr(error.class().name())?;
     class.invoke_named((error.to_string(),), Some(&attributes))

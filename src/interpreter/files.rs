@@ -10,7 +10,7 @@ use std::{
 use pyo3::exceptions::{PyBlockingIOError, PyFileExistsError, PyOSError};
 
 use crate::prelude::*;
-use boardlot_client::os::{atomic_file, lock::LockFile, texts};
+use boardlot_client::extension::os::{atomic_file, lock::LockFile, texts};
 
 /// The number that `FileExistsError` has everywhere.
 const EEXIST: i32 = 17;

@@ -3,7 +3,7 @@
 
 use std::{ffi::c_int, time::Duration};
 
-use boardlot_client::os::{fork_gate::GATE, process};
+use boardlot_client::extension::os::{fork_gate::GATE, process};
 
 /// A signature takes milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(5);

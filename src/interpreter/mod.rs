@@ -11,6 +11,7 @@ pub mod errors;
 pub mod files;
 #[cfg(unix)]
 pub mod forks;
+pub mod python_words;
 pub mod reentrant_once;
 pub mod signals;
 pub mod texts;

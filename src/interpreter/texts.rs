@@ -11,7 +11,7 @@ use super::{
     callback,
     errors::{is_refusal, missing_name, raise, wrong_type},
 };
-use boardlot_client::{decode::Decimals, error::Error};
+use boardlot_client::extension::{decode::Decimals, error::Error};
 
 /// A string.
 pub fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {

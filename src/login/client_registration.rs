@@ -9,7 +9,7 @@ use crate::{
     interpreter::errors::{cannot_pickle, unchangeable},
     values::dates::DateClasses,
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     auth::RegisteredClient,
     http::{BaseUrl, Transport},
     login::{CLIENT_NAME, check_redirect_uri, register},

@@ -15,7 +15,7 @@ use crate::{
     client::connect_options::read_connect_options,
     credentials::{oauth::OAuth, store_argument::StoreObject},
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     auth::OAuth as Core,
     http::{BaseUrl, PoolSlot},
     login::{Flow, Options},
@@ -52,15 +52,13 @@ impl LoginFlowCore {
         let connect = read_connect_options(connection)?;
         let base = BaseUrl::parse(base_url).or_raise(py)?;
         let (shared, store) = StoreObject::from_argument(py, store)?;
-        let options = Options {
-            client_id,
-            client_name: client_name_text(client_name)?,
-            redirect_port: port(redirect_port).or_raise(py)?,
-            confidential,
-            deadline: seconds("timeout", &PyFloat::new(py, timeout))?,
-            transport: transport_options(py, None, connect)?,
-            ..Options::new(shared)
-        };
+        let mut options = Options::new(shared);
+        options.client_id = client_id;
+        options.client_name = client_name_text(client_name)?;
+        options.redirect_port = port(redirect_port).or_raise(py)?;
+        options.confidential = confidential;
+        options.deadline = seconds("timeout", &PyFloat::new(py, timeout))?;
+        options.transport = transport_options(py, None, connect)?;
         let flow = Arc::new(block(py, Flow::begin(base, options))?);
         let has_opened_browser = open_browser && py.detach(|| flow.open_browser());
         Ok(LoginFlowCore { flow, store, has_opened_browser, refused: Arc::default() })

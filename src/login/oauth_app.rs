@@ -14,7 +14,7 @@ use crate::{
     hooks::observer::PythonObserver,
     interpreter::errors::{cannot_pickle, cannot_pickle_secret, shown, unchangeable},
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     auth::{self, Attempt},
     error::Error,
     http::{BaseUrl, ConnectOptions, Transport, TransportOptions},
@@ -159,7 +159,8 @@ pub fn transport_options(
     timeout: Option<f64>,
     connect: ConnectOptions,
 ) -> PyResult<TransportOptions> {
-    let mut options = TransportOptions { connect, ..TransportOptions::default() };
+    let mut options = TransportOptions::default();
+    options.connect = connect;
     if let Some(timeout) = timeout {
         options.timeout = seconds("timeout", &PyFloat::new(py, timeout))?;
     }

@@ -10,7 +10,7 @@ use crate::calls::{
     progress::{CountFn, Progress},
 };
 use crate::prelude::*;
-use boardlot_client::{
+use boardlot_client::extension::{
     os::task::AbortOnDrop,
     pages::{CheckedSink, Limits, Pages as Core, Place, Sink},
 };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::interpreter::errors::exception;
 use crate::prelude::*;
-use boardlot_client::pages::ListedPage;
+use boardlot_client::extension::pages::ListedPage;
 
 /// A page, with its number of rows.
 #[pyclass(frozen, name = "_Page", module = "boardlot._core")]

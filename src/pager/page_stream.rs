@@ -15,7 +15,7 @@ use pyo3::{
 use super::{page::Page, row_view::RowView};
 use crate::interpreter::{arrow_call::Released, attachment::attach_consumer};
 use crate::prelude::*;
-use boardlot_client::decode::{ColumnOptions, StreamColumns};
+use boardlot_client::extension::decode::{ColumnOptions, StreamColumns};
 
 /// The columns of an Arrow stream, which are those of its first page.
 #[pyclass(frozen, name = "_PageStream", module = "boardlot._core")]

@@ -16,7 +16,7 @@ use crate::{
     },
     values::dates::{Datetimes, datetimes},
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     api::time_text,
     decode::{BatchBuilder, PageSlice},
     os::callback_pool,

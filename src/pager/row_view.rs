@@ -15,7 +15,7 @@ use crate::{
         row_spec::{RowSpec, Target},
     },
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     api::Field,
     decode::{
         ColumnOptions, Columns, PageSlice, RecordNumber, RecordRef, Rows as Core, Selection,

@@ -8,7 +8,7 @@ use pyo3::types::PyCapsule;
 
 use crate::calls::blocking::block;
 use crate::prelude::*;
-use boardlot_client::{
+use boardlot_client::extension::{
     decode::{ColumnOptions, Columns, Decimals, InvalidValues, Rows, Strings},
     error::did_you_mean,
     os::callback_pool,
@@ -90,5 +90,9 @@ pub fn column_options(decimals: &str, invalid: &str, strings: &str) -> Result<Co
         "view" => Strings::View,
         other => return invalid_option("strings", other, "'utf8', 'large' or 'view'"),
     };
-    Ok(ColumnOptions { decimals, invalid, strings, ..ColumnOptions::default() })
+    let mut options = ColumnOptions::default();
+    options.decimals = decimals;
+    options.invalid = invalid;
+    options.strings = strings;
+    Ok(options)
 }

@@ -11,7 +11,7 @@ use crate::arguments::caller_arguments::{is_bool, plain_number};
 use crate::interpreter::{errors::missing_name, reentrant_once::ReentrantOnce};
 use crate::prelude::*;
 use crate::values::dates::DateClasses;
-use boardlot_client::decode::{NOT_A_NUMBER, write_text};
+use boardlot_client::extension::decode::{NOT_A_NUMBER, write_text};
 
 /// Deeper lists and dicts are refused, as JSON readers do.
 const MAX_DEPTH: usize = 100;

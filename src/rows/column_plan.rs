@@ -7,7 +7,7 @@ use std::{collections::HashMap, ops::BitOrAssign, sync::Arc};
 
 use super::caller_value::{CallerValue, Refused, read};
 use crate::prelude::*;
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{Field, Kind, TimeUnit, Wire, declared_field},
     decode::loses_digits,
 };

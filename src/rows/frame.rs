@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyImportError, PyModuleNotFoundError};
 
 use super::arrow::{ArrowStream, column_options};
 use crate::prelude::*;
-use boardlot_client::decode::{ColumnOptions, Rows};
+use boardlot_client::extension::decode::{ColumnOptions, Rows};
 
 /// A conversion to the frame of one library, with its checked options.
 #[derive(Clone, Copy)]

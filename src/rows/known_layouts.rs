@@ -6,7 +6,7 @@ use super::{
 };
 use crate::prelude::*;
 use crate::values::instances::ItemTuple;
-use boardlot_client::decode::{Members, Raw, parse_members, split_members};
+use boardlot_client::extension::decode::{Members, Raw, parse_members, split_members};
 
 /// The number of layouts that are kept: records of some lists alternate between a few.
 const MAX_LAYOUTS: usize = 4;

@@ -15,7 +15,7 @@ use crate::arguments::caller_arguments::field_names;
 use crate::calls::call::Finish;
 use crate::prelude::*;
 use crate::values::objects;
-use boardlot_client::decode::Rows as Core;
+use boardlot_client::extension::decode::Rows as Core;
 
 /// Rows of pages, with the fields that are declared for them. `boardlot.Records` is made of them; the archive, the
 /// command line and the engines read them, as they have every number as the service sent it.

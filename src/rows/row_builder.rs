@@ -24,7 +24,7 @@ use crate::{
         instances::{ItemTuple, set_attribute},
     },
 };
-use boardlot_client::decode::{Raw, RecordRef, RowValues};
+use boardlot_client::extension::decode::{Raw, RecordRef, RowValues};
 
 /// Makes the objects of the records of one list.
 pub struct RowBuilder {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::interpreter::thread_end;
 use crate::prelude::*;
-use boardlot_client::decode::{RecordRef, Rows};
+use boardlot_client::extension::decode::{RecordRef, Rows};
 
 /// The number of builders that are kept for one endpoint. More threads at once make theirs each time.
 const MAX_BUILDERS: usize = 32;

@@ -8,7 +8,7 @@ use crate::{
     interpreter::reentrant_once::ReentrantOnce,
     values::{converter::Conversion, instances::InstanceMaker},
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{Field, Kind},
     decode::field_name,
 };

@@ -11,7 +11,7 @@ use crate::values::{
     converter::{Failure, Reason},
     objects::ObjectError,
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     api::Kind,
     decode::{Raw, RecordRef, Value, field_name, scalars::parse_date, type_mismatch},
     error::{did_you_mean, record_value},

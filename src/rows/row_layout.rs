@@ -8,7 +8,7 @@ use crate::values::{
     converter::{Conversion, Converter},
     hit_rate::HitRate,
 };
-use boardlot_client::decode::field_name;
+use boardlot_client::extension::decode::field_name;
 
 /// The parts of the objects that records with the same keys become.
 pub struct Layout {

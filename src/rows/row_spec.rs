@@ -4,7 +4,7 @@ use std::sync::{Arc, atomic::AtomicBool};
 
 use crate::prelude::*;
 use crate::values::{converter::Conversion, instances::InstanceMaker};
-use boardlot_client::{
+use boardlot_client::extension::{
     api::Field,
     decode::{Rows, Selection},
 };

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::interpreter::{signals::check_by_count, thread_end};
 use crate::prelude::*;
-use boardlot_client::{
+use boardlot_client::extension::{
     api::Field,
     decode::{Rows, page_of_texts, write_text},
 };

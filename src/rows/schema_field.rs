@@ -1,7 +1,7 @@
 //! The declared fields of records.
 
 use crate::prelude::*;
-use boardlot_client::{
+use boardlot_client::extension::{
     api::Field,
     decode::{KEY_DOC, Rows, field_name},
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::schema_field::SchemaField;
 use crate::arguments::caller_arguments::field_names;
 use crate::prelude::*;
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{ENDPOINTS, Field, ResponseShape, declared_field},
     decode::{KEY_DOC, Rows as Core, Selection, field_name},
 };

@@ -13,7 +13,7 @@ use crate::{
     interpreter::{signals::check_by_count, thread_end},
     values::converter::{Conversion, Converter},
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     api::Field,
     decode::{Raw, write_text},
 };

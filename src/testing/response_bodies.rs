@@ -18,7 +18,7 @@ use crate::{
     pager::pages::Pages,
     rows::{page_rows::Rows, row_builder_pool::RowBuilderPool},
 };
-use boardlot_client::{
+use boardlot_client::extension::{
     decode::{Page, Rows as Core},
     http::{HttpResponse, TimeRange},
     pages::{PagedCall, Pages as CorePages, RecordsCall, Source, Windows},

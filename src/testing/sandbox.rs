@@ -11,7 +11,7 @@ use crate::{
     client::endpoint::EndpointCore,
     interpreter::core_of::core_of,
 };
-use boardlot_client::{api::Argument, os::runtime::runtime};
+use boardlot_client::extension::{api::Argument, os::runtime::runtime};
 use boardlot_sandbox as sandbox;
 
 /// The core of a `Sandbox`.

@@ -13,7 +13,7 @@ use crate::{
         errors::{is_refusal, shown},
     },
 };
-use boardlot_client::api::{EncodedValue, ParameterKind, endpoint};
+use boardlot_client::extension::api::{EncodedValue, ParameterKind, endpoint};
 
 /// Rows as JSON: dicts, as `Records` or in any other iterable.
 pub fn rows(value: &Bound<'_, PyAny>) -> PyResult<String> {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::interpreter::{errors::is_refusal, reentrant_once::ReentrantOnce};
 use crate::prelude::*;
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{Field, Kind, TimeUnit, micros_of_text},
     decode::{
         self, Raw, Value,

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyOverflowError;
 use super::instances::ItemTuple;
 use crate::interpreter::reentrant_once::ReentrantOnce;
 use crate::prelude::*;
-use boardlot_client::{api::MICROS_PER_DAY, decode::scalars::date_of_days};
+use boardlot_client::extension::{api::MICROS_PER_DAY, decode::scalars::date_of_days};
 
 /// The classes of `datetime`, imported on first use.
 pub struct DateClasses {

@@ -6,7 +6,7 @@ use pyo3::{IntoPyObjectExt, types::PyInt};
 
 use crate::interpreter::{errors::is_refusal, signals::check_periodically};
 use crate::prelude::*;
-use boardlot_client::decode::{Page, Rows, Value};
+use boardlot_client::extension::decode::{Page, Rows, Value};
 
 /// A JSON value as Python reads it: integers of any size stay integers.
 pub fn object<'py>(py: Python<'py>, value: &Value<'_>) -> Result<Bound<'py, PyAny>, ObjectError> {

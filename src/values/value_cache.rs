@@ -2,7 +2,7 @@
 
 use super::hit_rate::HitRate;
 use crate::prelude::*;
-use boardlot_client::decode::short_eq;
+use boardlot_client::extension::decode::short_eq;
 
 /// The recent values of a field: a market, a status, a broker or a quantity often is the same object
 /// again. For texts that rarely repeat, such as ids, the search stops.

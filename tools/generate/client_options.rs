@@ -3,7 +3,7 @@
 #[path = "../../src/client/options.rs"]
 mod options;
 
-use boardlot_client::http::TransportOptions;
+use boardlot_client::extension::http::TransportOptions;
 
 use self::options::{CLIENT_OPTIONS, ClientOption, ConnectKind, OptionKind};
 use super::{

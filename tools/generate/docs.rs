@@ -1,6 +1,6 @@
 //! `docs/endpoints.md`: the table of endpoints for reading.
 
-use boardlot_client::api::{
+use boardlot_client::extension::api::{
     ENDPOINTS, Endpoint, Envelope, FORMS, Field, Form, Member, OAUTH_ENDPOINTS, Of, Outcome,
     Paging, Parameter, ParameterKind, ParameterLocation, Record, RecordsLocation, ResponseShape,
     VALUE_SETS, Value,
@@ -50,7 +50,7 @@ pub fn text() -> String {
 }
 
 /// The location of an endpoint's records in its response.
-fn records(response: &ResponseShape) -> String {
+pub fn records(response: &ResponseShape) -> String {
     match response {
         ResponseShape::Rows(RecordsLocation::At(path), _) => format!("`{path}`"),
         ResponseShape::Rows(RecordsLocation::OnlyListOf(name), _) => format!("in `{name}`"),
@@ -62,7 +62,7 @@ fn records(response: &ResponseShape) -> String {
 }
 
 /// One of a set of values, with its meaning if the documentation has one.
-fn value(member: &Member) -> String {
+pub fn value(member: &Member) -> String {
     let value = match member.value {
         Value::Integer(number) => number.to_string(),
         Value::Text(text) => text.to_owned(),
@@ -193,7 +193,7 @@ fn kind(field: &Field) -> String {
     }
 }
 
-fn envelope(envelope: Envelope) -> String {
+pub fn envelope(envelope: Envelope) -> String {
     match envelope {
         Envelope::RetCode => "`ret_code: 0`".into(),
         Envelope::Code => "`code: 0`".into(),
@@ -203,7 +203,7 @@ fn envelope(envelope: Envelope) -> String {
     }
 }
 
-fn paging(paging: Option<&Paging>) -> String {
+pub fn paging(paging: Option<&Paging>) -> String {
     match paging {
         None => String::new(),
         Some(Paging::Cursor(cursor)) => format!("`{}`", cursor.name),
@@ -220,7 +220,7 @@ fn place(place: ParameterLocation) -> &'static str {
     }
 }
 
-fn allowed(parameter: &Parameter) -> String {
+pub fn allowed(parameter: &Parameter) -> String {
     match parameter.kind {
         ParameterKind::Symbol { max: Some(max) } => {
             format!("`{{market}}.{{code}}`, at most {max} characters")

@@ -1,6 +1,7 @@
 //! Writes what is derived from the tables of endpoints and of their methods: the Python classes with their signatures
 //! and docstrings, the table of commands, the hints of the exception classes, the TypedDicts and enums,
-//! and in the docs the page of endpoints and the lists of methods, commands and records.
+//! in the docs the page of endpoints and the lists of methods, commands and records, and the endpoints in the
+//! documentation of the Rust crate.
 //!
 //! `make generate` runs it; a test fails if a file is stale.
 
@@ -15,6 +16,7 @@ mod python_endpoints;
 mod python_hints;
 mod python_records;
 mod python_text;
+mod rust_docs;
 
 use std::{fs, io, path::Path};
 
@@ -22,12 +24,13 @@ use std::{fs, io, path::Path};
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Every generated file with its contents.
-pub fn files() -> Vec<(&'static str, String)> {
-    vec![
+pub fn files() -> Vec<(String, String)> {
+    let files = [
         ("python/boardlot/_api.py", python_api::text()),
         ("python/boardlot/_endpoints.py", python_endpoints::text()),
         ("python/boardlot/_hints.py", python_hints::text()),
         ("python/boardlot/_records.py", python_records::text()),
+        ("crates/client/src/endpoints.rs", rust_docs::module()),
         ("docs/api/records.md", python_records::page()),
         ("docs/command-line.md", docs::command_line()),
         ("docs/endpoints.md", docs::text()),
@@ -35,7 +38,9 @@ pub fn files() -> Vec<(&'static str, String)> {
         ("docs/openapi.md", openapi_page::text()),
         ("docs/responses.md", docs::responses()),
         ("docs/service.md", docs::service()),
-    ]
+    ];
+    let files = files.into_iter().map(|(path, text)| (path.to_owned(), text));
+    files.chain(rust_docs::pages()).collect()
 }
 
 fn main() -> io::Result<()> {
@@ -71,7 +76,7 @@ mod tests {
     #[test]
     fn no_generated_file_is_stale() {
         for (path, text) in files() {
-            let there = fs::read_to_string(Path::new(ROOT).join(path)).unwrap_or_default();
+            let there = fs::read_to_string(Path::new(ROOT).join(&path)).unwrap_or_default();
             assert!(there == text, "{path} is stale: run `make generate`");
         }
     }

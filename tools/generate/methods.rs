@@ -1,7 +1,7 @@
 //! How each endpoint is offered to users of Python and of the command line: the notes and the example of its
 //! method, its command, and the columns for a narrow terminal.
 
-use boardlot_client::api::Endpoint;
+use boardlot_client::extension::api::Endpoint;
 
 /// The method of the clients that calls an endpoint, and the command that calls the method. The names of the
 /// method and of its arguments are those of the endpoint.
@@ -191,7 +191,7 @@ pub const METHODS: &[Method] = &[
 
 #[cfg(test)]
 mod tests {
-    use boardlot_client::api::{ENDPOINTS, ResponseShape};
+    use boardlot_client::extension::api::{ENDPOINTS, ResponseShape};
 
     use super::*;
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use boardlot_client::api::{
+use boardlot_client::extension::api::{
     CursorLocation, CursorPaging, ENDPOINTS, Endpoint, Envelope, Field, FirstPage, Kind, Member,
     Method, OAUTH_ENDPOINTS, Parameter, ParameterKind, ParameterLocation, Record, RecordsLocation,
     ResponseShape, SCOPES, Schema, TimeUnit, Value, ValueSet,

@@ -1,6 +1,6 @@
 //! `_api.py`: `Client` and `AsyncClient`, one method for each endpoint of the table.
 
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{ENDPOINTS, Endpoint, Parameter, ParameterKind, Record, ResponseShape, Schema},
     error::{Evidence, FailureClass},
     pages::WINDOWS_MAX,

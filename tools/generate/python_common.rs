@@ -1,6 +1,6 @@
 //! The methods of both clients that are not endpoints: `fetch_many`, `request`, `paginate`, ...
 
-use boardlot_client::api::{ENDPOINTS, Endpoint, ParameterKind, Record, ResponseShape};
+use boardlot_client::extension::api::{ENDPOINTS, Endpoint, ParameterKind, Record, ResponseShape};
 
 use super::python_text::{CORE, Face, definition, doctest, head};
 

@@ -1,6 +1,6 @@
 //! `_endpoints.py`: the rows of the table as far as the command line and the tests need them.
 
-use boardlot_client::api::{
+use boardlot_client::extension::api::{
     ENDPOINTS, Endpoint, MARKETS, Parameter, ParameterKind, ResponseShape, Value, ValueSet,
 };
 

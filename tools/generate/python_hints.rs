@@ -1,6 +1,6 @@
 //! `_hints.py`: what to do about an error of each exception class.
 
-use boardlot_client::error::ErrorClass;
+use boardlot_client::extension::error::ErrorClass;
 
 pub fn text() -> String {
     let hints = ErrorClass::ALL.iter().map(|class| (class.name(), hint(*class)));
@@ -21,6 +21,9 @@ fn hint(class: ErrorClass) -> &'static str {
     match class {
         ErrorClass::InvalidParameter => {
             "Check the arguments: the docstring of the method says what each of them accepts."
+        }
+        ErrorClass::ApiError => {
+            "Ask the service about the code or status, which its documentation does not explain; `.body` is the response."
         }
         ErrorClass::LoginRequired => {
             "Log in again: run `boardlot login`, or call `boardlot.login(base_url)`."

@@ -1,6 +1,6 @@
 //! `_records.py`: a TypedDict for each record, an enum for each closed set of values.
 
-use boardlot_client::api::{
+use boardlot_client::extension::api::{
     ENDPOINTS, Field, Kind, Record, ResponseShape, VALUE_SETS, Value, ValueSet, Wire,
 };
 

@@ -2,7 +2,7 @@
 
 pub mod server;
 
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{Envelope, RecordsLocation},
     decode::{Page, parse_page},
     error::Result,

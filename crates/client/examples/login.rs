@@ -9,25 +9,21 @@
 use std::sync::Arc;
 
 use boardlot_client::{
-    api::DIVIDENDS,
-    auth::{Credentials, store::Memory},
-    client::{Client, ClientOptions},
-    error::Result,
-    http::BaseUrl,
-    login::{Flow, Options},
+    BaseUrl, Client, ClientOptions, Credentials, LoginFlow, LoginOptions, MemoryStore, Result,
+    endpoints::DIVIDENDS,
 };
-use boardlot_sandbox::{Options as SandboxOptions, Sandbox};
+use boardlot_sandbox::{Options, Sandbox};
 
 #[tokio::main]
 async fn main() -> Result<()> {
     let runtime = tokio::runtime::Handle::current();
-    let sandbox = Sandbox::start(SandboxOptions::default(), &runtime)?;
+    let sandbox = Sandbox::start(Options::default(), &runtime)?;
     let base_url = BaseUrl::parse(sandbox.base_url())?;
 
-    // `Keychain` and `EncryptedFile` keep the tokens for the next run.
-    let store = Arc::new(Memory::default());
-    let options = Options { client_name: "example".to_owned(), ..Options::new(store.into()) };
-    let flow = Flow::begin(base_url, options).await?;
+    // `KeychainStore` and `EncryptedFileStore` keep the tokens for the next run.
+    let mut options = LoginOptions::new(Arc::new(MemoryStore::default()));
+    options.client_name = "example".to_owned();
+    let flow = LoginFlow::begin(base_url, options).await?;
     println!("Log in at {}", flow.url());
 
     // For a person: `flow.open_browser()`, then `flow.wait().await`.
@@ -35,10 +31,9 @@ async fn main() -> Result<()> {
     let oauth = flow.finish(&callback_url).await?;
     println!("scopes: {}", oauth.stored_token().await?.scopes.join(" "));
 
-    let credentials = Some(Credentials::OAuth(oauth));
-    let options = ClientOptions { credentials, ..ClientOptions::default() };
+    let options = ClientOptions::of(Credentials::OAuth(oauth));
     let client = Client::new(sandbox.base_url(), options)?;
-    let dividends = client.call(&DIVIDENDS, &[("symbol", "US.AAPL".into())]).await?;
+    let dividends = client.call(DIVIDENDS, &[("symbol", "US.AAPL".into())]).await?;
     println!("{} dividends", dividends.len());
     Ok(())
 }

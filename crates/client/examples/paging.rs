@@ -7,33 +7,25 @@
 
 use std::pin::pin;
 
-use boardlot_client::{
-    api::PLATE_STOCKS,
-    auth::Credentials,
-    client::{Client, ClientOptions},
-    error::{Error, Result},
-};
+use boardlot_client::{Client, ClientOptions, Credentials, Error, Result, endpoints::PLATE_STOCKS};
 use boardlot_sandbox::{Options, Sandbox};
 use futures_util::TryStreamExt;
-use zeroize::Zeroizing;
 
 #[tokio::main]
 async fn main() -> Result<()> {
     let sandbox = Sandbox::start(Options::default(), &tokio::runtime::Handle::current())?;
-    let token = Zeroizing::new(sandbox.add_bearer_token());
-    let credentials = Some(Credentials::bearer(token)?);
-    let options = ClientOptions { credentials, ..ClientOptions::default() };
+    let options = ClientOptions::of(Credentials::bearer(sandbox.add_bearer_token())?);
     let client = Client::new(sandbox.base_url(), options)?;
 
     let arguments = [("plate_code", "HK.BK1001".into())];
-    let pages = client.pages(&PLATE_STOCKS, &arguments, None, None)?;
+    let pages = client.pages(PLATE_STOCKS, &arguments, None, None)?;
     let first = pages.after(None).await?.ok_or_else(|| Error::pagination("there is no page"))?;
     let mut received = 40;
     let checkpoint = first.checkpoint(received)?;
     println!("{received} records, then stopped at {checkpoint}");
 
     // Another process can resume from there, within the page.
-    let pages = client.pages(&PLATE_STOCKS, &arguments, None, Some(&checkpoint))?;
+    let pages = client.pages(PLATE_STOCKS, &arguments, None, Some(&checkpoint))?;
     let mut stream = pin!(pages.stream());
     while let Some(page) = stream.try_next().await? {
         received += page.len() - page.first();

@@ -5,15 +5,10 @@
 //! ```
 #![expect(clippy::print_stdout, reason = "it shows what it received")]
 
-use std::sync::Arc;
-
-use ::http::HeaderMap;
+use ::http::{HeaderMap, Method};
 use boardlot_client::{
-    api::DIVIDENDS,
-    auth::{Algorithm, Credentials, KeyPair, generate},
-    client::{Client, ClientOptions},
-    error::Result,
-    http::{Body, RequestPlan, method},
+    Algorithm, Body, Client, ClientOptions, Credentials, KeyPair, RequestPlan, Result,
+    endpoints::DIVIDENDS, generate_key,
 };
 use boardlot_sandbox::{Options, Sandbox};
 use serde::Deserialize;
@@ -31,15 +26,13 @@ async fn main() -> Result<()> {
     let sandbox = Sandbox::start(Options::default(), &tokio::runtime::Handle::current())?;
 
     // A new key, whose public half is uploaded to the service.
-    let (private_pem, public_pem) = generate(Algorithm::Ed25519, 0)?;
+    let (private_pem, public_pem) = generate_key(Algorithm::Ed25519, 0)?;
     let key = KeyPair::read(private_pem.as_bytes(), None)?;
     let key_id = sandbox.upload_key(&public_pem)?;
-    let credentials = Credentials::api_key(key_id, Arc::new(key))?;
-
-    let options = ClientOptions { credentials: Some(credentials), ..ClientOptions::default() };
+    let options = ClientOptions::of(Credentials::api_key(key_id, key)?);
     let client = Client::new(sandbox.base_url(), options)?;
 
-    let rows = client.call(&DIVIDENDS, &[("symbol", "HK.00700".into())]).await?;
+    let rows = client.call(DIVIDENDS, &[("symbol", "HK.00700".into())]).await?;
     println!("{} dividends", rows.len());
     for row in rows.iter().take(3) {
         let Dividend { statement, dividend_per_share, ex_date } = row.deserialize()?;
@@ -48,7 +41,7 @@ async fn main() -> Result<()> {
 
     // Any other path is signed and sent in the same way; its response is returned unchanged.
     let path = "/api/v1.0/quote/HK.00700/corporate-actions/dividends";
-    let plan = RequestPlan::custom(method("GET")?, path, Vec::new(), Body::None, HeaderMap::new());
+    let plan = RequestPlan::custom(Method::GET, path, Vec::new(), Body::None, HeaderMap::new());
     let response = client.request(&plan).await?;
     println!("{}: {} bytes", response.status(), response.body().len());
     Ok(())

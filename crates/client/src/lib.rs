@@ -1,18 +1,9 @@
 //! A client for the account records and reference data of a broker: signed requests, lists in pages,
 //! records as columns.
 //!
-//! The endpoints are data: a row of [`api::ENDPOINTS`] declares an endpoint's path, parameters,
-//! envelope, records and paging, and all requests and checks are derived from it.
-//!
 //! ```no_run
-//! use std::sync::Arc;
-//!
-//! use boardlot_client::{
-//!     Client, ClientOptions,
-//!     api::FILLS_HISTORY,
-//!     auth::{Credentials, KeyPair},
-//!     error::Result,
-//! };
+//! use boardlot_client::{Client, ClientOptions, Credentials, KeyPair, Result, endpoints::FILLS_HISTORY};
+//! use futures_util::TryStreamExt;
 //!
 //! #[derive(serde::Deserialize)]
 //! struct Fill {
@@ -24,11 +15,11 @@
 //! #[tokio::main]
 //! async fn main() -> Result<()> {
 //!     let key = KeyPair::read(&std::fs::read("key.pem").expect("a key file"), None)?;
-//!     let credentials = Some(Credentials::api_key("my-app-key".to_owned(), Arc::new(key))?);
-//!     let options = ClientOptions { credentials, ..ClientOptions::default() };
+//!     let options = ClientOptions::of(Credentials::api_key("my-app-key", key)?);
 //!     let client = Client::new("https://api.example.com", options)?;
 //!     let arguments = [("acc_id", "281756".into()), ("trd_market", "HK".into())];
-//!     for record in client.call(&FILLS_HISTORY, &arguments).await?.iter() {
+//!     let mut fills = client.records(&FILLS_HISTORY, &arguments)?;
+//!     while let Some(record) = fills.try_next().await? {
 //!         let Fill { code, qty, price } = record.deserialize()?;
 //!         println!("{code}: {qty} at {price}");
 //!     }
@@ -36,21 +27,41 @@
 //! }
 //! ```
 //!
-//! | Module | Content |
-//! |---|---|
-//! | [`client`] | the client: calls, lists, custom requests, and one endpoint for many keys |
-//! | [`api`] | the endpoints, their parameters and records |
-//! | [`endpoint_file`] | custom endpoints in a TOML file |
-//! | [`auth`] | API keys and signatures; bearer tokens; the tokens of a login and their stores |
-//! | [`login`] | OAuth 2.1 with PKCE and a loopback listener |
-//! | [`pages`] | iterating over pages, with checkpoints |
-//! | [`decode`] | responses, records, and their Arrow columns |
-//! | [`http`] | request plans and sending: retries, limits, clock, cassettes |
-//! | [`shared_limit`] | one rate limit for many clients, processes or machines |
-//! | [`profile`] | profiles in `config.toml` |
-//! | [`error`] | the error type |
+//! # From the page of an endpoint to a request
 //!
-//! `examples/` has three programs that run against the sandbox: `sign_and_send`, `paging` and `login`.
+//! [`endpoints`] has a page for each endpoint: the arguments with their forms, the fields of a record with their kinds
+//! and units, and the section of the service's documentation. Arguments are pairs of a name and an [`Argument`], which
+//! a text, a whole number and others become by `.into()`; they are checked before anything is sent.
+//!
+//! | To get | Call |
+//! |---|---|
+//! | all records of an endpoint | [`Client::call`], which returns [`Rows`] |
+//! | record after record, as pages arrive | [`Client::records`], a stream of [`OwnedRecord`] |
+//! | page after page, with checkpoints | [`Client::pages`], then [`Pages::stream`] or [`Pages::after`] |
+//! | typed Arrow columns | [`Rows::columns`] |
+//! | the response to a request of any path | [`Client::request`] with a [`RequestPlan`] |
+//! | the request, without sending it | [`Client::explain_call`] |
+//!
+//! # Credentials
+//!
+//! | Credentials | From |
+//! |---|---|
+//! | an API key, which signs each request | [`KeyPair::read`] or [`generate_key`], then [`Credentials::api_key`] |
+//! | a bearer token | [`Credentials::bearer`] |
+//! | a login of OAuth 2.1 with PKCE | [`LoginFlow`], whose tokens a [`TokenStore`] keeps |
+//!
+//! # Runtimes
+//!
+//! Requests are sent in the tokio runtime that polls them, which needs I/O and time. A client may be used in several
+//! runtimes, at once or one after another: each of them has its own connections. All other state of a client, such as
+//! its limits and its clock, is shared by its clones.
+//!
+//! # Errors
+//!
+//! An [`Error`] has a [kind](ErrorKind), the endpoint, and if an iteration failed, a checkpoint to resume from.
+//! [`Error::hint`] says what to do. No error and no `{:?}` shows a secret.
+//!
+//! `examples/` has programs that run against the sandbox: `records`, `sign_and_send`, `paging` and `login`.
 #![warn(missing_docs)]
 
 #[cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
@@ -59,22 +70,87 @@ compile_error!(
      sizes of buffers are tested for these alone"
 );
 
-pub mod auth;
-pub mod client;
-pub mod decode;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
-pub mod http;
-pub mod login;
-#[doc(hidden)]
-pub mod os;
-pub mod pages;
-pub mod profile;
-pub mod shared_limit;
 
-use boardlot_service::canonical_request;
+mod auth;
+mod client;
+mod decode;
+pub mod endpoints;
+mod http;
+mod login;
+mod os;
+mod pages;
+mod profile;
+mod shared_limit;
+
+use boardlot_service::{api, canonical_request, error};
+
+#[doc(inline)]
+pub use boardlot_service::{
+    api::{Argument, Endpoint},
+    error::{ApiFailure, Delivery, Error, ErrorClass, ErrorKind, FailureClass, Result},
+};
+
+pub use auth::{
+    Algorithm, Credentials, KeyPair, OAuth, SharedStore, generate as generate_key,
+    store::{
+        EncryptedFile as EncryptedFileStore, Keychain as KeychainStore, Memory as MemoryStore,
+        Secret, TokenStore,
+    },
+};
+pub use client::{Client, ClientOptions, Explanation};
+pub use decode::{ColumnOptions, Columns, Decimals, InvalidValues, RecordRef, Rows, Strings};
+pub use http::{
+    BaseUrl, Body, ClientIdentity, ClientRate, ConnectOptions, HttpResponse, RequestPlan,
+    TransportOptions,
+};
+pub use login::{Flow as LoginFlow, Options as LoginOptions};
+pub use pages::{ListedPage, OwnedRecord, Pages, RecordStream, Windows};
+pub use shared_limit::{Allowance, SharedLimit};
+
+/// The modules of this crate for the extension module of the Python package and for tests. Nothing of it is promised:
+/// it changes with any release.
 #[doc(hidden)]
-pub use boardlot_service::shown_as;
-pub use boardlot_service::{api, endpoint_file, error};
-pub use client::{Client, ClientOptions};
+pub mod extension {
+    pub use crate::client::{Client, ClientOptions};
+    pub use boardlot_service::{api, endpoint_file, error, shown_as};
+
+    /// Credentials and stores.
+    pub mod auth {
+        pub use crate::auth::*;
+    }
+    /// The client.
+    pub mod client {
+        pub use crate::client::*;
+    }
+    /// Responses and records.
+    pub mod decode {
+        pub use crate::decode::*;
+    }
+    /// Requests.
+    pub mod http {
+        pub use crate::http::*;
+    }
+    /// Logins.
+    pub mod login {
+        pub use crate::login::*;
+    }
+    /// Files, locks, clocks and threads.
+    pub mod os {
+        pub use crate::os::*;
+    }
+    /// Lists.
+    pub mod pages {
+        pub use crate::pages::*;
+    }
+    /// Profiles.
+    pub mod profile {
+        pub use crate::profile::*;
+    }
+    /// Rate limits.
+    pub mod shared_limit {
+        pub use crate::shared_limit::*;
+    }
+}

@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 
 use super::pem;
 use crate::{
-    error::{Error, Result, did_you_mean},
+    error::{Advice, Error, Result, did_you_mean},
     os::{entropy, fork_gate},
 };
 
@@ -29,11 +29,6 @@ use crate::{
 const MAX_BYTES: usize = 1 << 16;
 /// RSA keys below this are refused.
 pub const RSA_MIN_BITS: usize = 2048;
-
-/// Nobody needs a new key for a mistyped password.
-const PASSWORD_ADVICE: &str = "The key itself is valid, so do not generate a new one: pass the password of \
-                               the key as `password=`, or set passphrase_file or passphrase_command in the \
-                               profile.";
 
 const ED25519_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 const RSA_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
@@ -49,6 +44,7 @@ enum Private {
 
 /// The signing algorithms of section 5.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Algorithm {
     /// Ed25519 (RFC 8032).
     Ed25519,
@@ -84,12 +80,8 @@ impl Algorithm {
 impl KeyPair {
     /// Reads a key from PEM text or DER bytes; `password` opens an encrypted PKCS#8 key.
     pub fn read(bytes: &[u8], password: Option<&[u8]>) -> Result<Self> {
-        Self::from_bytes(bytes, password).map_err(|error| {
-            error.or_advice(
-                "Pass the private key whose public key you uploaded, Ed25519 or RSA in PKCS#8 or PKCS#1. \
-                 `boardlot keygen` makes a new pair.",
-            )
-        })
+        let key = Self::from_bytes(bytes, password);
+        key.map_err(|error| error.or_advice(Advice::AnotherKey))
     }
 
     fn from_bytes(bytes: &[u8], password: Option<&[u8]>) -> Result<Self> {
@@ -118,8 +110,7 @@ impl KeyPair {
 
     fn from_encrypted(document: &SecretDocument, password: Option<&[u8]>) -> Result<Self> {
         let password = password.ok_or_else(|| {
-            let text = "private_key is encrypted; pass its password as `password=`";
-            Error::misuse(text, PASSWORD_ADVICE)
+            Error::misuse("private_key is encrypted; pass its password", Advice::KeyPassword)
         })?;
         let info = EncryptedPrivateKeyInfoRef::try_from(document.as_bytes())
             .map_err(|_| unknown_encryption(document))?;
@@ -132,7 +123,7 @@ impl KeyPair {
             ) => unknown_encryption(document),
             _ => {
                 let text = "private_key cannot be decrypted: the password is wrong";
-                Error::misuse(text, PASSWORD_ADVICE)
+                Error::misuse(text, Advice::KeyPassword)
             }
         })?;
         Self::from_pkcs8(&opened)

@@ -36,6 +36,7 @@ use crate::error::{Error, Result};
 
 /// The credentials that authorize requests.
 #[derive(Clone)]
+#[non_exhaustive]
 pub enum Credentials {
     /// An API key, which signs each request.
     ApiKey {
@@ -59,8 +60,9 @@ pub enum Credentials {
 }
 
 impl Credentials {
-    /// Credentials with an API key.
-    pub fn api_key(key_id: String, key: Arc<KeyPair>) -> Result<Self> {
+    /// Credentials with an API key: the id that the service gave it, and the private key.
+    pub fn api_key(key_id: impl Into<String>, key: impl Into<Arc<KeyPair>>) -> Result<Self> {
+        let (key_id, key) = (key_id.into(), key.into());
         if is_header_value(&key_id) {
             Ok(Credentials::ApiKey { key_id, key, origin: Arc::default() })
         } else {
@@ -69,7 +71,8 @@ impl Credentials {
     }
 
     /// Credentials with a bearer token.
-    pub fn bearer(token: Zeroizing<String>) -> Result<Self> {
+    pub fn bearer(token: impl Into<Zeroizing<String>>) -> Result<Self> {
+        let token = token.into();
         if is_header_value(&token) {
             Ok(Credentials::Bearer { token: Arc::new(token), origin: Arc::default() })
         } else {

@@ -196,7 +196,7 @@ impl OAuth {
         registration: Registration,
     ) -> Result<()> {
         let (key, value) = (registration_key(&self.known_origin()?), registration.write()?);
-        self.save_tokens(set, Some((key, value))).await
+        self.save_tokens(set, Some((key, value.into()))).await
     }
 
     /// Saves the tokens of a user of an application.
@@ -355,7 +355,7 @@ pub async fn blocking<T: Send + 'static>(
 /// Checks a client secret (RFC 6749, appendix A.2). Without one, it is absent and not empty.
 pub fn check_client_secret(secret: Option<&str>) -> Result<()> {
     let refuse = |value| {
-        let expected = "the secret of the registration, or None if the client has none";
+        let expected = "the secret of the registration, or none if the client has none";
         Err(Error::argument("client_secret", value, expected))
     };
     match secret {

@@ -114,7 +114,7 @@ impl OAuth {
         if self.profile.get().is_some() {
             error
         } else {
-            error.with_advice(advice.to_owned()).with_login(None)
+            error.with_advice(advice).with_login(None)
         }
     }
 }
@@ -204,7 +204,7 @@ impl LockedRefresh<'_> {
             ErrorKind::GrantRejected { error, description } if !is_temporary(error) => {
                 let advice = "Call again: the stored login is unchanged, since a proxy may have sent this \
                               response.";
-                oauth.login_required(error, &excerpt(description)).with_advice(advice.to_owned())
+                oauth.login_required(error, &excerpt(description)).with_advice(advice)
             }
             _ => error,
         };

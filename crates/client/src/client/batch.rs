@@ -50,6 +50,7 @@ impl Client {
     /// Calls an endpoint for many keys, with at most `concurrency` requests at a time, each with the `fixed` arguments.
     /// With `collect`, failures are collected in `errors`; otherwise the first one ends the call. `done` counts
     /// finished keys.
+    #[doc(hidden)]
     pub async fn fetch_many(
         &self,
         endpoint: EndpointRef,
@@ -149,6 +150,7 @@ impl Client {
     /// The pages of an endpoint for many keys as one list, in the order of the keys, each with the `fixed`
     /// arguments; `concurrency` keys, or windows of them, are read side by side. An open time range is the same for all
     /// of them. With `collect`, a key that fails is noted, and the next one is read.
+    #[doc(hidden)]
     pub fn pages_many(
         &self,
         endpoint: &Endpoint,

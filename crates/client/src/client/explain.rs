@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// A request as it would be sent, without secrets.
-#[derive(Debug)]
+#[non_exhaustive]
 pub struct Explanation {
     /// The HTTP method.
     pub method: String,
@@ -29,8 +29,20 @@ pub struct Explanation {
     pub rate_limit: Option<ClientRate>,
 }
 
+// The headers of callers may be secrets.
+boardlot_service::shown_as!(
+    Explanation,
+    |this| "Explanation({} {})",
+    this.method,
+    path_of(&this.url)
+);
+
+fn path_of(url: &str) -> &str {
+    url.split_once('?').map_or(url, |(path, _)| path)
+}
+
 impl Client {
-    /// Describes the request as it would be sent, signed as of now.
+    /// Describes the request of a plan as it would be sent, signed as of now.
     pub fn explain(&self, plan: &RequestPlan) -> Result<Explanation> {
         self.explanation(&self.transport.request(plan, None, None)?)
     }

@@ -16,18 +16,33 @@ use crate::{
     decode::{PageSlice, Rows, check_credentials, parse_server_time},
     error::Result,
     http::{AuthorizedTransport, BaseUrl, HttpResponse, RequestPlan, TransportOptions},
-    pages::{Listing, PagedCall, Pages, RecordsCall, Windows},
+    pages::{Listing, PagedCall, Pages, RecordStream, RecordsCall, Windows},
 };
 
-/// A client of the service: cheap to clone, safe to share.
+/// A client of the service: cheap to clone, safe to share. Its clones share its connections, limits and clock.
+///
+/// ```no_run
+/// use boardlot_client::{Client, ClientOptions, Credentials, Result, endpoints::DIVIDENDS};
+///
+/// # async fn print(token: String) -> Result<()> {
+/// let options = ClientOptions::of(Credentials::bearer(token)?);
+/// let client = Client::new("https://api.example.com", options)?;
+/// let dividends = client.call(&DIVIDENDS, &[("symbol", "HK.00700".into())]).await?;
+/// println!("{} dividends", dividends.len());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Client {
     /// The transport that sends its requests.
+    #[doc(hidden)]
     pub transport: Arc<AuthorizedTransport>,
 }
 
-/// The options of a client. By default it has no credentials.
+/// The options of a client. By default it has no credentials. Options may be added: begin with the default or with
+/// [`of`](ClientOptions::of), and set fields.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct ClientOptions {
     /// The credentials that authorize its requests.
     pub credentials: Option<Credentials>,
@@ -35,9 +50,16 @@ pub struct ClientOptions {
     pub transport: TransportOptions,
 }
 
+impl ClientOptions {
+    /// Options with these credentials, and the default of every other option.
+    pub fn of(credentials: Credentials) -> Self {
+        ClientOptions { credentials: Some(credentials), ..ClientOptions::default() }
+    }
+}
+
 impl Client {
-    /// A client of the service at this address. Checks the options, and binds the credentials to the service.
-    /// Sends nothing.
+    /// A client of the service at this address: https, or http to a loopback address written as a number. Checks the
+    /// options, and binds the credentials to the service. Sends nothing.
     pub fn new(base_url: &str, options: ClientOptions) -> Result<Self> {
         let ClientOptions { credentials, transport } = options;
         let base = BaseUrl::parse(base_url)?;
@@ -51,7 +73,13 @@ impl Client {
         Client { transport: Arc::new(self.transport.with_options(other)) }
     }
 
-    /// The service's time in milliseconds.
+    /// Sends nothing more: later calls of this client and its clones are errors. Idle connections are closed now, unless
+    /// other clients use them, and the others when they become idle. Does not wait.
+    pub fn close(&self) {
+        self.transport.close();
+    }
+
+    /// The service's time in milliseconds since 1970.
     pub async fn server_time(&self) -> Result<i64> {
         self.send(&RequestPlan::new::<&str>(&SERVER_TIME, &[])?, parse_server_time).await
     }
@@ -62,7 +90,12 @@ impl Client {
         self.transport.service_now(|| None).await
     }
 
-    /// The records of an endpoint; of one that returns pages, those of all pages.
+    /// The records of an endpoint; of one that returns pages, those of all pages. `arguments` are those of the
+    /// endpoint's page in [`endpoints`](crate::endpoints), by name.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) for an invalid argument: then nothing was sent.
     pub async fn call<N: AsRef<str>>(
         &self,
         endpoint: &Endpoint,
@@ -78,8 +111,40 @@ impl Client {
         Ok(Rows::new(slices, plan.fields))
     }
 
+    /// The records of an endpoint one after another, as a stream that needs neither this client nor a borrow of the
+    /// arguments: it can be returned, and moved into a task. Of an endpoint that returns pages, the next page is
+    /// requested while the records of one are read. Arguments are checked now; the first request is sent when the first
+    /// record is asked for.
+    ///
+    /// ```no_run
+    /// use boardlot_client::{Client, Result, endpoints::PLATE_STOCKS};
+    /// use futures_util::TryStreamExt;
+    ///
+    /// # async fn print(client: Client) -> Result<()> {
+    /// let mut stocks = client.records(&PLATE_STOCKS, &[("plate_code", "HK.BK1001".into())])?;
+    /// while let Some(record) = stocks.try_next().await? {
+    ///     println!("{}", record.text());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn records<N: AsRef<str>>(
+        &self,
+        endpoint: &Endpoint,
+        arguments: &[(N, Argument)],
+    ) -> Result<RecordStream> {
+        if endpoint.paging.is_some() {
+            return Ok(self.pages(endpoint, arguments, None, None)?.into_records());
+        }
+        let (client, plan) = (self.clone(), RecordsCall::new(endpoint, arguments)?);
+        Ok(RecordStream::of_page(async move {
+            client.send(&plan.request, |response| plan.parse_whole(response)).await
+        }))
+    }
+
     /// The records of an endpoint that returns pages. With a number of `windows`, its time range is split into so
-    /// many parts that are fetched concurrently. Without, one cursor reads it, unless everything is collected.
+    /// many parts that are fetched concurrently. Without, one cursor reads it, unless everything is collected. `resume` is
+    /// a checkpoint of the same call.
     pub fn pages<N: AsRef<str>>(
         &self,
         endpoint: &Endpoint,
@@ -90,6 +155,7 @@ impl Client {
         self.list(PagedCall::new(endpoint, arguments, windows)?, resume)
     }
 
+    #[doc(hidden)]
     /// One of `parts` windows of a time range that has a start and an end, the latest of which is 0: each
     /// record of the range is in exactly one of them.
     pub fn part_of_pages<N: AsRef<str>>(
@@ -103,12 +169,13 @@ impl Client {
         self.list(call.map_err(|error| error.with_endpoint(&endpoint.name))?, None)
     }
 
+    #[doc(hidden)]
     /// The pages of any list, from the beginning or from a checkpoint.
     pub fn list(&self, call: impl Into<Listing>, resume: Option<&str>) -> Result<Pages> {
         Pages::new(self.transport.clone(), call, resume)
     }
 
-    /// A custom request; the envelope of the response is left to the caller.
+    /// The response to a custom request, whose envelope is left to the caller.
     pub async fn request(&self, plan: &RequestPlan) -> Result<HttpResponse> {
         self.send(plan, |response| check_credentials(response).map(|()| response.clone())).await
     }

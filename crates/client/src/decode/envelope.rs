@@ -135,16 +135,14 @@ fn api_failure(
         error_code: error_code.as_deref(),
         messages: &texts,
     });
-    let error = Error::from(ErrorKind::Api(ApiFailure {
-        class,
-        http_status: status,
-        code,
-        error_code,
-        message,
-        headers: header_pairs(response.headers()),
-        body: body_preview(response.body()),
-        retry_after: retry_after(response.headers(), SystemTime::now()),
-    }));
+    let mut failure = ApiFailure::new(class, status);
+    failure.code = code;
+    failure.error_code = error_code;
+    failure.message = message;
+    failure.headers = header_pairs(response.headers());
+    failure.body = body_preview(response.body());
+    failure.retry_after = retry_after(response.headers(), SystemTime::now());
+    let error = Error::from(ErrorKind::Api(failure));
     match documented {
         Some(failure) if class == FailureClass::InvalidParameter => {
             error.with_advice(format!("{}.", failure.handling))

@@ -65,7 +65,7 @@ pub fn parse_slow_path(
 /// The error of a response that has none of the forms that are read, if nothing of it is documented.
 fn undocumented(error: Error) -> Error {
     match error.kind.as_ref() {
-        ErrorKind::Protocol { .. } => error.with_advice(UNDOCUMENTED.to_owned()),
+        ErrorKind::Protocol { .. } => error.with_advice(UNDOCUMENTED),
         _ => error,
     }
 }

@@ -9,8 +9,24 @@ use super::{
 };
 use crate::{api::Field, error::Result};
 
-/// A sequence of records: slices of pages, with the fields that are declared for them.
-#[derive(Debug, Clone, Default)]
+/// A sequence of records of one endpoint, as they were received.
+///
+/// ```
+/// # fn print(rows: &boardlot_client::Rows) -> boardlot_client::Result<()> {
+/// #[derive(serde::Deserialize)]
+/// struct Dividend {
+///     ex_date: String,
+///     dividend_per_share: f64,
+/// }
+///
+/// for record in rows.iter() {
+///     let dividend: Dividend = record.deserialize()?;
+///     println!("{}: {}", dividend.ex_date, dividend.dividend_per_share);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Default)]
 pub struct Rows {
     slices: Vec<PageSlice>,
     /// The end of each slice in the whole sequence.
@@ -21,6 +37,8 @@ pub struct Rows {
     /// The fields that the records are restricted to; all if there is none.
     selection: Option<Selection>,
 }
+
+boardlot_service::shown_as!(Rows, |this| "Rows({} records)", this.len());
 
 impl Rows {
     /// The records of these slices.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, Result, did_you_mean};
+use crate::error::{Advice, Error, Result, did_you_mean};
 
 /// The names of the fields that records are restricted to, in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,11 +22,7 @@ impl Selection {
     where
         N: IntoIterator<Item = &'a str> + Clone,
     {
-        Self::checked(names, declared, |error| {
-            let advice = "Correct the name, or pass undeclared=True for a field that the service sends \
-                          and boardlot does not declare.";
-            error.with_advice(advice.to_owned())
-        })
+        Self::checked(names, declared, |error| error.with_advice(Advice::UndeclaredField))
     }
 
     fn checked<'a, N>(names: Vec<String>, known: N, advise: impl Fn(Error) -> Error) -> Result<Self>

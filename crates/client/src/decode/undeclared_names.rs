@@ -39,8 +39,8 @@ impl UndeclaredNames {
         Rows::new(vec![whole], self.declared.clone()).select(self.names.clone(), false).map_err(
             |error| {
                 let advice = "Select fields that the records have; the iteration can be resumed from \
-                              `.checkpoint`.";
-                error.with_advice(advice.to_owned())
+                              the checkpoint.";
+                error.with_advice(advice)
             },
         )?;
         self.are_found.store(true, Ordering::Relaxed);

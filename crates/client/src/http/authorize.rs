@@ -16,7 +16,7 @@ use crate::{
     api::{Argument, TOKEN},
     auth::{AUTHORIZATION, Credentials, TokenEndpoint, TokenResponse, TokenSet, signed_headers},
     decode::parse_token_response,
-    error::{Error, ErrorKind, FailureClass, Result},
+    error::{Advice, Error, ErrorKind, FailureClass, Result},
 };
 
 /// The authorization of one call; by default there is none.
@@ -94,11 +94,7 @@ impl<'a> CallAuthorization<'a> {
     /// The error of a request whose authorization is rejected, with what to do about it.
     pub fn advised(&self, error: Error) -> Error {
         match self.credentials {
-            None => error.with_advice(
-                "The client has no credentials: pass auth=ApiKey(...), auth= with a login, or profile= to \
-                 the client."
-                    .to_owned(),
-            ),
+            None => error.with_advice(Advice::NoCredentials),
             Some((Credentials::OAuth(oauth), _)) => error.with_login(oauth.login()),
             Some(_) => error,
         }

@@ -1,5 +1,7 @@
 //! The body of a request: its parts until it is sent, and its bytes.
 
+use std::fmt;
+
 use ::http::HeaderValue;
 use bytes::Bytes;
 use serde_json::value::RawValue;
@@ -9,7 +11,8 @@ use zeroize::Zeroizing;
 use crate::error::{Error, Result};
 
 /// The body of a request.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
+#[non_exhaustive]
 pub enum Body {
     /// No body.
     None,
@@ -26,6 +29,17 @@ pub enum Body {
 pub struct Form(pub(super) Vec<(String, Zeroizing<String>)>);
 
 boardlot_service::shown_as!(Form, "Form(..)");
+
+impl fmt::Debug for Body {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Body::None => out.write_str("None"),
+            Body::Json(members) => write!(out, "Json({} members)", members.len()),
+            Body::Form(_) => out.write_str("Form(..)"),
+            Body::Bytes(bytes, _) => write!(out, "Bytes({} bytes)", bytes.len()),
+        }
+    }
+}
 
 impl Body {
     /// The bytes to send, with `cursor` as a member of the JSON object replacing one of that name.

@@ -39,14 +39,12 @@ pub enum Cassette {
 }
 
 /// Records traffic to a new file, each exchange when it ends.
-#[derive(Debug)]
 pub struct Recorder {
     path: PathBuf,
     names: SecretNames,
     recording: Mutex<Recording>,
 }
 
-#[derive(Debug)]
 struct Recording {
     /// None once it is closed.
     file: Option<File>,
@@ -55,7 +53,6 @@ struct Recording {
 }
 
 /// Replays the exchanges of a file: those of one request in their order, then the last one repeatedly.
-#[derive(Debug)]
 pub struct Replay {
     path: PathBuf,
     names: SecretNames,
@@ -64,19 +61,23 @@ pub struct Replay {
     remaining: Mutex<Remaining>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Remaining {
     responses: HashMap<Vec<u8>, VecDeque<Recorded>>,
     /// The times by the call whose range they end; those of none are a caller's own readings.
     times: HashMap<Option<String>, VecDeque<i64>>,
 }
 
+boardlot_service::shown_as!(Recorder, |this| "Recorder({})", this.path.display());
+// What others have recorded may have secrets.
+boardlot_service::shown_as!(Replay, |this| "Replay({})", this.path.display());
+
 const VERSION: u32 = 1;
 /// The beginning of a cassette.
 const HEADER_START: &[u8] = b"{\"header\":";
 
 /// One line of a cassette.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Line {
     Header {

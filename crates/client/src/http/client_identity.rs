@@ -82,7 +82,7 @@ impl ClientIdentity {
             (Some(key), true) => key,
             (None, _) => {
                 return Err(refused(
-                    "has no private key; add it to the file, or pass both: client_cert=(certificate, key)",
+                    "has no private key; add it to the file, or pass the file that has it as well",
                 ));
             }
             (Some(_), false) => return Err(refused("has more than one private key")),

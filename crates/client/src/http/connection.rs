@@ -27,7 +27,7 @@ use super::{
     resolver::ThreadResolver,
     response_body::{ResponseBody, ended_early, too_large},
 };
-use crate::error::{Delivery, Error, ErrorKind, Result, Unredacted};
+use crate::error::{Advice, Delivery, Error, ErrorKind, Result, Unredacted};
 
 /// A connection that has not been used for this long is closed, in the shared client and in the blocking
 /// pool.
@@ -152,8 +152,8 @@ pub fn transport_error(
 
 /// Advice on a failed connection, if its error tells more than its class. The texts are those of
 /// rustls and of the HTTP library, whose types are private or behind several others.
-fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
-    const KNOWN: [(&str, &str); 13] = [
+fn advice(text: &str, unused_proxy: Option<&str>) -> Option<Advice> {
+    const KNOWN: [(&str, &str); 9] = [
         (
             "CaUsedAsEndEntity",
             "The server presents the certificate of an authority (CA:TRUE) as its own, and `ca_file` \
@@ -179,31 +179,8 @@ fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
             "Check the host in the base URL; if it is right, another server is responding in its place.",
         ),
         (
-            "UnknownIssuer",
-            "If the certificate belongs to your network's proxy or to your own server, trust its \
-             authority: pass `ca_file=` (`--ca-file FILE`). Otherwise another server is responding in \
-             the service's place.",
-        ),
-        (
-            // By an authority of the same name as one that is trusted.
-            "BadSignature",
-            "The trusted authority's key did not sign the server's certificate: check that `ca_file=` \
-             (`--ca-file FILE`) is the certificate of the authority that issued it. If it is, another \
-             server is responding in the service's place.",
-        ),
-        (
-            "invalid peer certificate",
-            "The server must replace its certificate, which is not valid, whichever authority issued it.",
-        ),
-        (
             "InvalidContentType",
             "The server does not speak TLS on this port: check the port of the base URL, and the proxy.",
-        ),
-        (
-            "proxy authorization required",
-            "The proxy requires a user name and a password, or rejects those in its URL: pass \
-             `proxy=\"http://NAME:PASSWORD@HOST:PORT\"`, with special characters percent-encoded, such as \
-             %40 for @.",
         ),
         (
             "tunnel error: failed to create underlying connection",
@@ -215,21 +192,25 @@ fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
              name and password in the proxy's URL.",
         ),
     ];
-    if let Some((_, advice)) = KNOWN.iter().find(|(known, _)| text.contains(known)) {
-        return Some((*advice).to_owned());
+    let has = |part: &str| text.contains(part);
+    if let Some((_, advice)) = KNOWN.iter().find(|(known, _)| has(known)) {
+        return Some((*advice).into());
     }
-    let unused = unused_proxy.map(|variable| {
-        format!(
-            "{variable} is set, but not used: if the service can only be reached through that \
-             proxy, pass `proxy=\"environment\"` (`--proxy environment`)."
-        )
-    });
-    unused.or_else(|| {
-        text.contains("Connection refused").then(|| {
-            "No server is listening at this address: check the host and the port of the base URL; a sandbox \
-             that was closed does not listen either. `boardlot doctor` checks each stage."
-                .to_owned()
-        })
+    Some(if has("UnknownIssuer") {
+        Advice::TrustAuthority
+    } else if has("BadSignature") {
+        // By an authority of the same name as one that is trusted.
+        Advice::CheckAuthority
+    } else if has("invalid peer certificate") {
+        "The server must replace its certificate, which is not valid, whichever authority issued it.".into()
+    } else if has("proxy authorization required") {
+        Advice::ProxyPassword
+    } else if let Some(variable) = unused_proxy {
+        Advice::UnusedProxy(variable.to_owned())
+    } else if has("Connection refused") {
+        Advice::NotListening
+    } else {
+        return None;
     })
 }
 

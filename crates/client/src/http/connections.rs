@@ -24,7 +24,6 @@ use super::{
 use crate::{error::Result, os::process::shared};
 
 /// The HTTP clients of the runtimes, and those of blocking calls.
-#[derive(Debug)]
 pub struct Connections {
     key: Key,
     /// None if the service is on this machine and nothing is encrypted.
@@ -34,6 +33,8 @@ pub struct Connections {
     /// True if the service has asked for HTTP/1.1.
     is_http1: AtomicBool,
 }
+
+boardlot_service::shown_as!(Connections, |this| "Connections({})", this.key.0.as_str());
 
 /// The options that decide how connections are opened.
 type Key = (BaseUrl, ConnectOptions);
@@ -52,10 +53,7 @@ impl Connections {
             return Ok(connections);
         }
         let tls = match base.is_encrypted() {
-            true => Some(tls_config(
-                options.extra_certificates.as_deref(),
-                options.identity.as_deref(),
-            )?),
+            true => Some(tls_config(options.ca_file.as_deref(), options.client_cert.as_deref())?),
             false => None,
         };
         let connections = Arc::new(Connections {

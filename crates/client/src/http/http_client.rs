@@ -14,7 +14,6 @@ use tokio::{
 use crate::error::{Error, Result};
 
 /// The HTTP client of one runtime; none while its connections are abandoned and no request needs others.
-#[derive(Debug)]
 pub struct HttpClient(ArcSwapOption<reqwest::Client>);
 
 impl HttpClient {
@@ -24,19 +23,21 @@ impl HttpClient {
     }
 }
 
+// The library would show the headers and the proxy.
+boardlot_service::shown_as!(HttpClient, "HttpClient(..)");
+boardlot_service::shown_as!(RuntimeClients, "RuntimeClients(..)");
+boardlot_service::shown_as!(UsedConnections, "UsedConnections(..)");
+
 /// The HTTP clients of the runtimes that use the connections of one service. A connection is driven by a task of the
 /// runtime in which it was opened: in another one, it would wait for that, or end with it.
-#[derive(Debug)]
 pub struct RuntimeClients(Mutex<Known>);
 
-#[derive(Debug)]
 struct Known {
     /// The client of the library for the first runtime.
     spare: Option<Arc<reqwest::Client>>,
     clients: Vec<RuntimeClient>,
 }
 
-#[derive(Debug)]
 struct RuntimeClient {
     runtime: Id,
     client: Arc<HttpClient>,
@@ -84,7 +85,6 @@ impl RuntimeClients {
 /// The connections that a request uses. They are abandoned if they are silent: after a sleep, or if the
 /// network has dropped them, none gets a response, and each retry would wait for another one, or with HTTP/2
 /// for the same one.
-#[derive(Debug)]
 pub struct UsedConnections {
     /// The client of the library to send the request with.
     pub http: Arc<reqwest::Client>,

@@ -1,6 +1,6 @@
 //! A client's options.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use ::http::HeaderMap;
 
@@ -14,26 +14,36 @@ use crate::{
     shared_limit::{Allowance, SharedLimit},
 };
 
-/// The options for sending requests; the default is that of a client.
-#[derive(Debug, Clone)]
+/// The options for sending requests; the default is that of a client. Options may be added: begin with the default and
+/// set fields.
+///
+/// ```
+/// let mut options = boardlot_client::TransportOptions::default();
+/// options.max_retries = 0;
+/// options.connect.proxy = Some("http://proxy.example.com:3128".to_owned());
+/// ```
+#[derive(Clone)]
+#[non_exhaustive]
 pub struct TransportOptions {
     /// The options for connecting.
     pub connect: ConnectOptions,
-    /// The time limit of one attempt, from its first byte to the last of the response.
+    /// The time limit of one attempt, from its first byte to the last of the response: 30 seconds by default.
     pub timeout: Duration,
-    /// The number of times that a failed attempt is repeated.
+    /// The number of times that a failed attempt is repeated if the request is idempotent: 2 by default.
     pub max_retries: u32,
-    /// Requests per second.
+    /// The limit of requests per second.
     pub rate_limit: Option<ClientRate>,
-    /// The size limit of a response's decompressed body.
+    /// The size limit of a response's decompressed body in bytes: 32 MiB by default.
     pub max_body_bytes: usize,
     /// Headers that are added to each request.
     pub headers: HeaderMap,
     /// True if only what changes nothing is sent: GET, and the documented POST that reads.
     pub read_only: bool,
     /// Receives the events of each request.
+    #[doc(hidden)]
     pub observer: Option<Arc<dyn Observer>>,
     /// Records the traffic, or replaces the network.
+    #[doc(hidden)]
     pub cassette: Option<Arc<Cassette>>,
     /// Replaces the network in a simulation.
     #[doc(hidden)]
@@ -42,18 +52,20 @@ pub struct TransportOptions {
 
 /// The options for connecting. Clients of a service whose options are the same share their
 /// connections, so whatever decides how a connection is opened belongs here.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct ConnectOptions {
-    /// The time limit of opening a connection.
+    /// The time limit of opening a connection: 5 seconds by default.
     pub timeout: Duration,
-    /// The most concurrent requests.
+    /// The most concurrent requests: 64 by default.
     pub max_connections: usize,
-    /// The URL of a proxy, or `ENVIRONMENT`.
+    /// The URL of a proxy, which may have a user name and a password; `environment` for the one that the variables of the
+    /// environment name. By default there is none.
     pub proxy: Option<String>,
-    /// PEM certificates that are trusted besides the system's.
-    pub extra_certificates: Option<Arc<[u8]>>,
+    /// The contents of a PEM file with certificates that are trusted besides the system's.
+    pub ca_file: Option<Arc<[u8]>>,
     /// The certificate by which the client identifies itself.
-    pub identity: Option<Arc<ClientIdentity>>,
+    pub client_cert: Option<Arc<ClientIdentity>>,
 }
 
 /// One exchange of a simulation.
@@ -90,8 +102,8 @@ impl Default for ConnectOptions {
             timeout: Duration::from_secs(5),
             max_connections: 64,
             proxy: None,
-            extra_certificates: None,
-            identity: None,
+            ca_file: None,
+            client_cert: None,
         }
     }
 }
@@ -110,6 +122,50 @@ impl Default for TransportOptions {
             cassette: None,
             exchange: None,
         }
+    }
+}
+
+impl ConnectOptions {
+    /// All fields, for a test that each of them can be set: with another one, neither this nor that test compiles.
+    #[doc(hidden)]
+    #[expect(clippy::type_complexity, reason = "it is the type of the options")]
+    pub fn fields(
+        &self,
+    ) -> (Duration, usize, Option<&str>, Option<&Arc<[u8]>>, Option<&Arc<ClientIdentity>>) {
+        let ConnectOptions { timeout, max_connections, proxy, ca_file, client_cert } = self;
+        (*timeout, *max_connections, proxy.as_deref(), ca_file.as_ref(), client_cert.as_ref())
+    }
+}
+
+/// The proxy without a user name and password.
+impl fmt::Debug for ConnectOptions {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let without_user = |proxy: &String| match proxy.rsplit_once('@') {
+            Some((_, host)) => format!("***@{host}"),
+            None => proxy.clone(),
+        };
+        out.debug_struct("ConnectOptions")
+            .field("timeout", &self.timeout)
+            .field("max_connections", &self.max_connections)
+            .field("proxy", &self.proxy.as_ref().map(without_user))
+            .field("ca_file", &self.ca_file.as_ref().map(|pem| format!("{} bytes", pem.len())))
+            .field("client_cert", &self.client_cert)
+            .finish()
+    }
+}
+
+/// The names of the headers without their values.
+impl fmt::Debug for TransportOptions {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("TransportOptions")
+            .field("connect", &self.connect)
+            .field("timeout", &self.timeout)
+            .field("max_retries", &self.max_retries)
+            .field("rate_limit", &self.rate_limit)
+            .field("max_body_bytes", &self.max_body_bytes)
+            .field("headers", &self.headers.keys().collect::<Vec<_>>())
+            .field("read_only", &self.read_only)
+            .finish_non_exhaustive()
     }
 }
 

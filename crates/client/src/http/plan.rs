@@ -33,7 +33,7 @@ const URL_MAX: usize = 65_534;
 
 /// The checked arguments of a call. Never modified: a page's cursor and time range are passed to
 /// [`RequestPlan::request`].
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct RequestPlan {
     /// The endpoint's name, or `METHOD /path` for a custom request.
     pub label: String,
@@ -54,13 +54,16 @@ pub struct RequestPlan {
     order: Vec<Cow<'static, str>>,
 }
 
+// Neither the query nor the headers nor the body.
+boardlot_service::shown_as!(RequestPlan, |this| "RequestPlan({})", this.label);
+
 /// Returns true for one of `METHOD_OVERRIDES`. Gateways of CGI and WSGI read an underscore as a hyphen.
 fn overrides_method(name: &HeaderName) -> bool {
     METHOD_OVERRIDES.contains(&name.as_str().replace('_', "-").as_str())
 }
 
 /// The cursor of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Cursor<'a> {
     /// Its location: a parameter of the query or a member of the body.
     pub place: ParameterLocation,
@@ -69,6 +72,9 @@ pub struct Cursor<'a> {
     /// The value as the service returned it; empty for the first page.
     pub value: &'a str,
 }
+
+// A service may put secrets into a cursor.
+boardlot_service::shown_as!(Cursor<'_>, |this| "Cursor({})", this.name);
 
 impl RequestPlan {
     /// The plan of an endpoint, its arguments checked.

@@ -50,7 +50,7 @@ pub fn resolve(options: &mut ConnectOptions, base: &BaseUrl) -> Result<Option<&'
                      http://proxy:3128"
                 );
                 let advice = format!("Correct {variable}, or pass the URL of a proxy.");
-                return Err(Error::misuse(text, &advice));
+                return Err(Error::misuse(text, advice));
             }
             options.proxy = named.map(|(_, address)| address);
             Ok(None)

@@ -14,7 +14,7 @@ use super::{
 use crate::error::{Delivery, Error, ErrorClass, ErrorKind, Redactor, Result, Unredacted};
 
 /// The outcome of an exchange.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Recorded {
     Received { status: u16, headers: Vec<(String, String)>, body: RecordedBody },
@@ -24,7 +24,7 @@ pub(super) enum Recorded {
 }
 
 /// Bytes in the most readable form from which they can be restored.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum RecordedBody {
     Json(Box<RawValue>),

@@ -6,7 +6,7 @@ use ::http::{HeaderMap, header::CONTENT_ENCODING};
 use bytes::{Bytes, BytesMut};
 use flate2::write::MultiGzDecoder;
 
-use crate::error::{Delivery, Error, ErrorKind, FailureClass, Result};
+use crate::error::{Advice, Delivery, Error, ErrorKind, FailureClass, Result};
 
 /// The memory allocated for a body before any of it has arrived. A larger body is collected in chunks
 /// of this size: a growing buffer would need the memory of both sizes while it is copied.
@@ -144,9 +144,8 @@ fn content_codings(headers: &HeaderMap) -> Vec<String> {
 }
 
 pub fn too_large(limit: usize) -> Error {
-    let advice = "Request smaller pages, or pass a larger `max_body_bytes=` to the client.";
     Error::protocol(format!("the response is larger than max_body_bytes ({limit})"), b"")
-        .with_advice(advice.to_owned())
+        .with_advice(Advice::LargerBody)
 }
 
 /// The error of a body of which the end is missing.

@@ -13,7 +13,7 @@ use rustls_platform_verifier::Verifier;
 use super::client_identity::ClientIdentity;
 use crate::{
     auth::pem,
-    error::{Error, Result},
+    error::{Advice, Error, Result},
 };
 
 /// The TLS configuration of HTTP clients that share their connections: read once for all of them,
@@ -100,11 +100,7 @@ fn unusable(error: rustls::Error) -> Error {
     let text = error.to_string();
     let unusable = Error::config(format!("TLS cannot be used: {text}"));
     match text.contains("No CA certificates") {
-        true => unusable.with_advice(
-            "This system has no list of trusted authorities: install its package `ca-certificates`, name a PEM \
-             bundle by SSL_CERT_FILE, or pass `ca_file=` (`--ca-file FILE`)."
-                .to_owned(),
-        ),
+        true => unusable.with_advice(Advice::NoAuthorities),
         false => unusable,
     }
 }

@@ -34,7 +34,7 @@ use super::{
 use crate::{
     api::SERVER_TIME,
     decode::parse_server_time,
-    error::{Delivery, Error, ErrorKind, Result, Unredacted},
+    error::{Advice, Delivery, Error, ErrorKind, Result, Unredacted},
     os::{origin::origin, process::PerProcess},
     shared_limit::SharedLimit,
 };
@@ -310,8 +310,5 @@ impl Transport {
 }
 
 fn closed() -> Error {
-    Error::misuse(
-        "this client is closed; create a new one",
-        "Make calls before `close()`: within the client's `with` block, if it has one.",
-    )
+    Error::misuse("this client is closed; create a new one", Advice::ClientClosed)
 }

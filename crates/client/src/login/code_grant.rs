@@ -19,7 +19,6 @@ use crate::{
 };
 
 /// A client at its service, and where users return to.
-#[derive(Debug)]
 pub struct CodeGrant {
     pub transport: Transport,
     pub client_id: String,
@@ -29,6 +28,8 @@ pub struct CodeGrant {
     /// The login that is needed if this one fails.
     pub login: Login,
 }
+
+boardlot_service::shown_as!(CodeGrant, |this| "CodeGrant({})", this.client_id);
 
 impl CodeGrant {
     /// The page on which the user logs in and consents.

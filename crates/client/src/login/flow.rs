@@ -33,7 +33,22 @@ use crate::{
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A login in progress: it waits for the user to open its URL, and for the callback.
-#[derive(Debug)]
+///
+/// ```no_run
+/// use boardlot_client::{
+///     BaseUrl, Client, ClientOptions, Credentials, KeychainStore, LoginFlow, LoginOptions, Result,
+/// };
+/// use std::sync::Arc;
+///
+/// # async fn log_in() -> Result<Client> {
+/// let base_url = "https://api.example.com";
+/// let options = LoginOptions::new(Arc::new(KeychainStore));
+/// let flow = LoginFlow::begin(BaseUrl::parse(base_url)?, options).await?;
+/// flow.open_browser();
+/// let login = flow.wait().await?;
+/// Client::new(base_url, ClientOptions::of(Credentials::OAuth(login)))
+/// # }
+/// ```
 pub struct Flow {
     url: Url,
     /// The port that listens for the callback.
@@ -46,6 +61,9 @@ pub struct Flow {
     /// The process whose task it is: a forked child has no part in it.
     process: u32,
 }
+
+// The URL has the state of the login.
+boardlot_service::shown_as!(Flow, |this| "LoginFlow(port {})", this.port);
 
 type LoginResult = Result<Arc<OAuth>>;
 

@@ -7,7 +7,8 @@ use crate::{auth::SharedStore, http::TransportOptions};
 /// The name that clients are registered with by default.
 pub const CLIENT_NAME: &str = "boardlot";
 
-/// The options of a login.
+/// The options of a login. Options may be added: begin with [`new`](Options::new) and set fields.
+#[non_exhaustive]
 pub struct Options {
     /// The store in which to save the tokens.
     pub store: SharedStore,
@@ -15,11 +16,12 @@ pub struct Options {
     pub client_id: Option<String>,
     /// The name to register a client with.
     pub client_name: String,
-    /// 0: the port of the last login, or any free port.
+    /// The port of this machine on which the callback arrives. 0, the default: the port of the last login, or any free
+    /// port.
     pub redirect_port: u16,
     /// True to register a client that has a secret.
     pub confidential: bool,
-    /// The time that the user may take.
+    /// The time that the user may take: 5 minutes by default.
     pub deadline: Duration,
     /// The options for sending requests.
     pub transport: TransportOptions,
@@ -27,9 +29,9 @@ pub struct Options {
 
 impl Options {
     /// A login whose tokens are saved in this store, with the default of every other option.
-    pub fn new(store: SharedStore) -> Self {
+    pub fn new(store: impl Into<SharedStore>) -> Self {
         Options {
-            store,
+            store: store.into(),
             client_id: None,
             client_name: CLIENT_NAME.to_owned(),
             redirect_port: 0,

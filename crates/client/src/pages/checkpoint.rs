@@ -70,9 +70,7 @@ fn not_a_checkpoint(text: &str) -> Error {
     let text = format!("resume is{shown} not a checkpoint; pass what checkpoint() returned");
     match is_json {
         true => Error::config(text),
-        false => {
-            Error::misuse(text, "If it is in a file, pass its content: Path(...).read_text().")
-        }
+        false => Error::misuse(text, "If it is in a file, pass the content of the file."),
     }
 }
 

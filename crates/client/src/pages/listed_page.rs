@@ -16,7 +16,6 @@ use crate::{
 };
 
 /// A page of a list. It knows the page that follows it.
-#[derive(Debug)]
 pub struct ListedPage {
     list: Arc<List>,
     /// The index of its part.
@@ -26,6 +25,8 @@ pub struct ListedPage {
     failures: Arc<[Failure]>,
     next: Link<Option<Arc<ListedPage>>>,
 }
+
+boardlot_service::shown_as!(ListedPage, |this| "ListedPage({} records)", this.len());
 
 /// A key that failed.
 #[derive(Debug, Clone)]

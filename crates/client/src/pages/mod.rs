@@ -17,6 +17,7 @@ mod pace;
 mod paged_call;
 mod part;
 mod position;
+mod record_stream;
 mod records_call;
 mod shared;
 mod sink;
@@ -37,6 +38,7 @@ pub use listed_page::{Failure, ListedPage};
 pub use listing::{Listing, ListingOfKeys};
 pub use paged_call::{PagedCall, WINDOWS_MAX, Windows, check_windows, time_range};
 pub use position::Position;
+pub use record_stream::{OwnedRecord, RecordStream};
 pub use records_call::RecordsCall;
 pub use sink::{CheckedSink, Sink};
 pub use source::{Permitted, Source};
@@ -56,7 +58,6 @@ use crate::{
 
 /// The pages of a list: each is asked for by the page before it, and one more is fetched ahead for each part of
 /// the list that is read.
-#[derive(Debug)]
 pub struct Pages {
     core: Arc<Core>,
     /// The position at which the iteration begins.
@@ -70,6 +71,8 @@ pub struct Pages {
     /// The process that made it: a forked child has none of its requests.
     process: u32,
 }
+
+boardlot_service::shown_as!(Pages, |this| "Pages({})", this.core.listing.label());
 
 impl Pages {
     /// The pages from the beginning, or from a checkpoint of the same call. Sends nothing.
@@ -228,7 +231,7 @@ impl Pages {
             true => Ok(()),
             false => Err(Error::misuse(
                 "this pager belongs to the parent process; create another one from its checkpoint()",
-                "Pass the checkpoint as `resume=` to the same call.",
+                "Pass the checkpoint as `resume` to the same call.",
             )),
         }
     }

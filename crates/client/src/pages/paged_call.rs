@@ -22,6 +22,7 @@ pub const WINDOWS_MAX: usize = 64;
 
 /// The windows of a time range that a caller asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Windows {
     /// What is read as a whole, as its first pages suggest; everything else, by one cursor.
     Auto,

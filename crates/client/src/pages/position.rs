@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{PreviousRows, cursor_history::UsedCursors};
 
 /// A position in a list, exact to the record. Cheap to clone. A checkpoint has it in this form.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Position {
     /// The time range of the whole iteration, once a page of it has been received. Until then, an
@@ -44,6 +44,9 @@ pub struct Position {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keys: Option<Box<KeysLeft>>,
 }
+
+// A service may put secrets into a cursor.
+boardlot_service::shown_as!(Position, |this| "Position(row {}, done {})", this.row, this.done);
 
 /// The keys of a list that are left besides the key of a position.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

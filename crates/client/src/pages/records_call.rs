@@ -8,7 +8,7 @@ use crate::{
         ResponseShape,
     },
     decode::{Page, parse_page},
-    error::{Error, Result},
+    error::{Advice, Error, Result},
     http::{HttpResponse, RequestPlan},
 };
 
@@ -71,25 +71,21 @@ impl RecordsCall {
     pub fn parse_whole(&self, response: &HttpResponse) -> Result<Page> {
         let page = self.parse(response)?;
         let Some(signal) = page.says_more() else { return Ok(page) };
-        let (method, path) = (&self.request.method, &self.request.path);
-        let is_flag = signal == PAGE_FLAG.end.0;
-        let paging = match is_flag {
-            true => format!("\"{}\"", PAGE_FLAG.name),
-            false if page.pagination(NEXT_KEY.name).is_some() => format!("\"{}\"", NEXT_KEY.name),
-            // As of a list of days, whose response has no cursor.
-            false => "DateRange(\"end\", before=...)".to_owned(),
+        let advice = Advice::MorePages {
+            method: self.request.method.to_string(),
+            path: self.request.path.clone(),
+            cursor: match signal == PAGE_FLAG.end.0 {
+                true => Some(PAGE_FLAG.name),
+                // None as of a list of days, whose response has no cursor.
+                false => page.pagination(NEXT_KEY.name).and(Some(NEXT_KEY.name)),
+            },
+            rows: match &self.location {
+                RecordsLocation::At(path) => Some(path.to_string()),
+                RecordsLocation::OnlyListOf(_) | RecordsLocation::OnlyList => None,
+            },
         };
-        let rows = match &self.location {
-            RecordsLocation::At(path) => path,
-            RecordsLocation::OnlyListOf(_) | RecordsLocation::OnlyList => "...",
-        };
-        let advice = format!(
-            "Read every page with `client.paginate(\"{method}\", \"{path}\", paging={paging}, \
-             rows=\"{rows}\")`, or declare the paging of the endpoint."
-        );
         let message = format!(
-            "{signal} says that more records follow this response, and this call reads one response; \
-             client.paginate reads all of them"
+            "{signal} says that more records follow this response, and this call reads one response"
         );
         Err(Error::pagination(message).with_advice(advice))
     }

@@ -8,7 +8,7 @@
 use crate::{
     api::MICROS_PER_DAY,
     decode::Page,
-    error::{Error, Result},
+    error::{Advice, Error, Result},
 };
 
 const SECOND: i64 = 1_000_000;
@@ -98,7 +98,7 @@ pub fn time_of(page: &Page, index: usize, time_field: &str) -> Result<i64> {
 /// The error for a list that cannot be read in windows.
 pub fn not_in_windows(text: &str, page: &Page) -> Error {
     let text = format!("{text}, so the list cannot be read in windows");
-    Error::protocol(text, page.body()).with_advice("Read it by one cursor: windows=1.".to_owned())
+    Error::protocol(text, page.body()).with_advice(Advice::OneCursor)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The content of a checkpoint, and the list it belongs to.
 
-use boardlot_client::{
+use boardlot_client::extension::{
     error::Result,
     pages::{Position, checkpoint},
 };

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{Argument, endpoint},
     auth::{Algorithm, Credentials, KeyPair, generate},
     client::{Client, ClientOptions},
@@ -32,7 +32,9 @@ fn sandbox(ahead_ms: i64, faults: Faults) -> Sandbox {
 }
 
 fn once() -> TransportOptions {
-    TransportOptions { max_retries: 0, ..TransportOptions::default() }
+    let mut options = TransportOptions::default();
+    options.max_retries = 0;
+    options
 }
 
 fn client(
@@ -40,7 +42,10 @@ fn client(
     credentials: Option<Credentials>,
     transport: TransportOptions,
 ) -> Client {
-    Client::new(sandbox.base_url(), ClientOptions { credentials, transport }).expect("a client")
+    let mut options = ClientOptions::default();
+    options.credentials = credentials;
+    options.transport = transport;
+    Client::new(sandbox.base_url(), options).expect("a client")
 }
 
 fn anonymous(sandbox: &Sandbox) -> Client {
@@ -55,14 +60,15 @@ fn api_key(sandbox: &Sandbox) -> Credentials {
 }
 
 /// The service's time in microseconds.
-async fn service_now(client: &Client) -> boardlot_client::error::Result<i64> {
+async fn service_now(client: &Client) -> boardlot_client::extension::error::Result<i64> {
     client.transport.service_now(|| None).await
 }
 
 /// A client whose next request would wait for an hour.
 fn with_one_request(sandbox: &Sandbox) -> Client {
-    let rate = Some(ClientRate::Own(1.0 / 3_600.0));
-    client(sandbox, None, TransportOptions { rate_limit: rate, ..once() })
+    let mut options = once();
+    options.rate_limit = Some(ClientRate::Own(1.0 / 3_600.0));
+    client(sandbox, None, options)
 }
 
 fn local_ms() -> i64 {
@@ -198,8 +204,8 @@ fn a_stalled_caller_blocks_no_other() {
     runtime().block_on(async {
         let sandbox = sandbox(0, Faults { latency: 0.1, ..Faults::default() });
         // So long do others wait for the one that is stalled.
-        let options =
-            TransportOptions { timeout: Duration::from_secs(2), ..TransportOptions::default() };
+        let mut options = TransportOptions::default();
+        options.timeout = Duration::from_secs(2);
         let client = client(&sandbox, None, options);
         let mut still = pin!(service_now(&client));
         let first = poll_fn(|context| Poll::Ready(still.as_mut().poll(context))).await;

@@ -1,6 +1,6 @@
 //! Paging backward by moving the end of a range of dates: no row twice, none lost, and an end.
 
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{DateRange, NextEnd, Paging},
     decode::Page,
     error::{Error, ErrorKind},

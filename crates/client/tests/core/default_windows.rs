@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{Argument, endpoint},
     decode::Page,
     error::{ApiFailure, Error, ErrorKind, FailureClass, Result},
@@ -318,11 +318,7 @@ impl Source for Service {
 }
 
 fn failure(class: FailureClass, http_status: u16) -> Error {
-    let (code, error_code, retry_after) = (None, None, None);
-    let (message, body, headers) = (String::new(), String::new(), Vec::new());
-    let failure =
-        ApiFailure { class, http_status, code, error_code, message, headers, body, retry_after };
-    ErrorKind::Api(failure).into()
+    ErrorKind::Api(ApiFailure::new(class, http_status)).into()
 }
 
 fn call(service: &Service, days: i64, code: Option<&str>, windows: Option<Windows>) -> PagedCall {

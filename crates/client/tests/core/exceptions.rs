@@ -1,6 +1,6 @@
 //! `boardlot.errors` defines an exception for each class of errors, and no others.
 
-use boardlot_client::error::ErrorClass;
+use boardlot_client::extension::error::ErrorClass;
 
 #[test]
 fn the_python_classes_are_those_of_the_table() {

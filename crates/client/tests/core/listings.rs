@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{CursorPaging, FirstPage, NEXT_KEY, PAGE_FLAG, Paging},
     error::{ErrorKind, Result},
     pages::{Limits, PagedCall, Place, Position, PreviousRows, checkpoint},

@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use boardlot_client::{
+use boardlot_client::extension::{
     auth::{
         OAuth, Registration, TokenEndpoint, TokenResponse, TokenSet, check_client_secret, now_ms,
         store::{

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use boardlot_client::{
+use boardlot_client::extension::{
     error::Result,
     http::{ClockReading, LocalInstant},
 };

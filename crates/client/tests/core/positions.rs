@@ -12,7 +12,7 @@ use std::{
     task::Poll,
 };
 
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{Argument, endpoint},
     error::{Error, ErrorKind, Result},
     pages::{Limits, Listing, ListingOfKeys, PagedCall, Pages},

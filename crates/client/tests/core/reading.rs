@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use boardlot_client::{
+use boardlot_client::extension::{
     decode::PageSlice,
     error::Result,
     pages::{Limits, Pages, Place},

@@ -1,6 +1,6 @@
 //! The end of a login, and what a refresh finds in the store when it ends.
 
-use boardlot_client::{
+use boardlot_client::extension::{
     auth::{
         TokenResponse,
         store::{TokenStore, refusal_key, token_key, user_key},

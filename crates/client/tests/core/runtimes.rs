@@ -6,12 +6,9 @@ use std::{
     time::Duration,
 };
 
-use boardlot_client::{
-    Client, ClientOptions, api::DIVIDENDS, auth::Credentials, http::TransportOptions,
-};
+use boardlot_client::{Client, ClientOptions, Credentials, endpoints::DIVIDENDS};
 use boardlot_sandbox::{Options, Sandbox};
 use tokio::runtime::{Builder, Runtime};
-use zeroize::Zeroizing;
 
 /// A sandbox with a runtime of its own, which all tests share.
 fn sandbox() -> &'static Sandbox {
@@ -26,15 +23,14 @@ fn sandbox() -> &'static Sandbox {
 
 /// A client that tells of each failure: it repeats nothing.
 fn client() -> Client {
-    let token = Zeroizing::new(sandbox().add_bearer_token());
-    let credentials = Some(Credentials::bearer(token).expect("a token"));
-    let transport = TransportOptions { max_retries: 0, ..TransportOptions::default() };
-    let options = ClientOptions { credentials, transport };
+    let token = sandbox().add_bearer_token();
+    let mut options = ClientOptions::of(Credentials::bearer(token).expect("a token"));
+    options.transport.max_retries = 0;
     Client::new(sandbox().base_url(), options).expect("a client")
 }
 
 async fn call(client: &Client) {
-    let rows = client.call(&DIVIDENDS, &[("symbol", "HK.00700".into())]).await;
+    let rows = client.call(DIVIDENDS, &[("symbol", "HK.00700".into())]).await;
     assert!(!rows.expect("dividends").is_empty());
 }
 

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, atomic::AtomicU64},
 };
 
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{Argument, Paging, endpoint},
     decode::{Page, PageSlice, Value},
     error::{Error, Result},

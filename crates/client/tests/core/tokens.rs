@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{Argument, EncodedValue},
     auth::{Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms},
 };

@@ -1,6 +1,6 @@
 //! Windows of a time range: a record at a border, which two windows return, comes once.
 
-use boardlot_client::error::{Error, ErrorKind};
+use boardlot_client::extension::error::{Error, ErrorKind};
 
 use super::scripted;
 

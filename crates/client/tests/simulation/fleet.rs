@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use boardlot_client::{
+use boardlot_client::extension::{
     api::{Argument, endpoint},
     auth::{
         Algorithm, Credentials, KeyPair, OAuth, Registration, SharedStore, StoreId, TokenResponse,
@@ -16,7 +16,7 @@ use boardlot_client::{
     },
     client::{Client, ClientOptions},
     decode::Value,
-    http::{ClientRate, TransportOptions},
+    http::ClientRate,
     os::simulated,
     shared_limit::{Allowance, SharedLimit},
 };
@@ -233,14 +233,11 @@ pub fn clients(kind: Kind, service: &Arc<Service>, count: usize, rate: f64) -> V
             true => Ok(Credentials::OAuth(Arc::new(login(&memory, service, number)))),
             false => Credentials::api_key(format!("key-{number}"), key.clone()),
         };
-        let transport = TransportOptions {
-            timeout: TIMEOUT,
-            rate_limit: Some(ClientRate::Shared(limit.clone())),
-            exchange: Some(service.clone()),
-            ..TransportOptions::default()
-        };
-        let credentials = Some(credentials.expect("credentials"));
-        Some(Client::new(BASE, ClientOptions { credentials, transport }).expect("a client"))
+        let mut options = ClientOptions::of(credentials.expect("credentials"));
+        options.transport.timeout = TIMEOUT;
+        options.transport.rate_limit = Some(ClientRate::Shared(limit.clone()));
+        options.transport.exchange = Some(service.clone());
+        Some(Client::new(BASE, options).expect("a client"))
     };
     (0..count).map(make).collect()
 }

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use boardlot_client::os::simulated;
+use boardlot_client::extension::os::simulated;
 use tokio::{
     runtime::Builder,
     task::{LocalSet, spawn_local},

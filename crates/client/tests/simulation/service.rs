@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use boardlot_client::{
+use boardlot_client::extension::{
     error::{Delivery, ErrorKind, Result},
     http::{HttpResponse, SimulatedExchange},
     os::simulated,

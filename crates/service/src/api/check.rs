@@ -10,7 +10,7 @@ use super::{
     time,
     values::{Value, ValueSet},
 };
-use crate::error::{Error, Result, did_you_mean};
+use crate::error::{Advice, Error, Result, did_you_mean};
 
 /// Every prefix in the document has two letters; undocumented ones may be longer.
 const MARKET_MAX_CHARACTERS: usize = 4;
@@ -69,11 +69,9 @@ impl Parameter {
     fn refuse(&self, argument: &Argument, expected: &str) -> Error {
         let error = Error::argument(&self.name, &argument.shown(), expected);
         match argument {
-            Argument::Json(..) if self.required => {
-                error.with_advice("For several keys, call `fetch_many` with a list.".to_owned())
-            }
+            Argument::Json(..) if self.required => error.with_advice(Advice::SeveralKeys),
             Argument::Json(_, "a list") => {
-                error.with_advice("Pass one value: for several, call once for each.".to_owned())
+                error.with_advice("Pass one value: for several, call once for each.")
             }
             _ => error,
         }

@@ -121,7 +121,7 @@ fn meant(number: i128, unit: TimeUnit) -> String {
     }
     if (1..1_990).contains(&number) {
         return format!(
-            "; for the last {number} days, datetime.now(timezone.utc) - timedelta(days={number})"
+            "; for the last {number} days, subtract {number} days from the time of now"
         );
     }
     let (year, month, day) = match number {

@@ -4,6 +4,7 @@ use super::rejection::says_token_rejected;
 
 /// The class of an API failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FailureClass {
     /// The service rejected an argument.
     InvalidParameter,

@@ -6,6 +6,7 @@ macro_rules! error_classes {
     ($($name:ident => $hint:literal;)+) => {
         /// The class of an error.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[non_exhaustive]
         pub enum ErrorClass {
             $(#[doc = concat!("`", stringify!($name), "`.")] $name,)+
         }
@@ -46,8 +47,7 @@ error_classes! {
     PaginationError =>
         "Resume from `.checkpoint` later; report the error if it repeats.";
     ApiError =>
-        "Ask the service about the code or status, which its documentation does not explain; in Python, \
-         `.body` is the response.";
+        "Ask the service about the code or status, which its documentation does not explain.";
     InvalidParameter =>
         "Check the arguments: the documentation of the endpoint says what each of them accepts.";
     InvalidSymbol =>

@@ -1,5 +1,6 @@
 //! The error type: what went wrong, for which endpoint, and what to do about it.
 
+mod advice;
 mod class;
 mod error_class;
 mod escapes;
@@ -12,6 +13,7 @@ mod unredacted;
 
 use std::{fmt, time::Duration};
 
+pub use advice::Advice;
 pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, is_temporary_status};
 pub use error_class::ErrorClass;
 pub use nearest::{did_you_mean, nearest};
@@ -26,6 +28,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error, with the endpoint and the position of the iteration.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Error {
     /// The kind of error, with its details.
     pub kind: Box<ErrorKind>,
@@ -36,7 +39,7 @@ pub struct Error {
     /// The position at which a failed iteration can be resumed.
     pub checkpoint: Option<String>,
     /// Advice that is more specific than that of the kind, if there is any.
-    pub advice: Option<String>,
+    pub advice: Option<Advice>,
     /// The login that is needed, if one is; the hint ends with it.
     pub login: Option<Box<Login>>,
     /// True if the secrets of its call are redacted. They are not in an error about a value of an
@@ -46,6 +49,7 @@ pub struct Error {
 
 /// The delivery of a request without a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Delivery {
     /// It was not sent.
     NotSent,
@@ -81,6 +85,7 @@ impl fmt::Display for Login {
 
 /// The kinds of error.
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum ErrorKind {
     /// An invalid argument or setting; nothing was sent.
     #[error("{0}")]
@@ -170,8 +175,30 @@ impl ErrorKind {
     }
 }
 
+impl ErrorKind {
+    /// The error code and the description of an authorization server, if one rejected the request or a login is needed.
+    pub fn of_login(&self) -> Option<(String, String)> {
+        match self {
+            ErrorKind::OAuth { error, description }
+            | ErrorKind::GrantRejected { error, description } => {
+                Some((excerpt(error), excerpt(description)))
+            }
+            ErrorKind::LoginRequired { error, message } => Some((excerpt(error), message.clone())),
+            ErrorKind::Config(_)
+            | ErrorKind::Internal(_)
+            | ErrorKind::Transport { .. }
+            | ErrorKind::Timeout(_)
+            | ErrorKind::Protocol { .. }
+            | ErrorKind::Pagination(_)
+            | ErrorKind::Api(_)
+            | ErrorKind::Store(_) => None,
+        }
+    }
+}
+
 /// A response that rejects the request.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
+#[non_exhaustive]
 pub struct ApiFailure {
     /// The meaning of the rejection.
     pub class: FailureClass,
@@ -191,7 +218,35 @@ pub struct ApiFailure {
     pub retry_after: Option<Duration>,
 }
 
+/// Without the values of the headers and the body.
+impl fmt::Debug for ApiFailure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("ApiFailure")
+            .field("class", &self.class)
+            .field("http_status", &self.http_status)
+            .field("code", &self.code)
+            .field("error_code", &self.error_code)
+            .field("message", &self.message)
+            .field("retry_after", &self.retry_after)
+            .finish_non_exhaustive()
+    }
+}
+
 impl ApiFailure {
+    /// A rejection of this meaning, by this HTTP status; without any other details.
+    pub fn new(class: FailureClass, http_status: u16) -> Self {
+        ApiFailure {
+            class,
+            http_status,
+            code: None,
+            error_code: None,
+            message: String::new(),
+            headers: Vec::new(),
+            body: String::new(),
+            retry_after: None,
+        }
+    }
+
     fn retryable(&self) -> bool {
         match self.class {
             FailureClass::Service | FailureClass::RateLimited => true,
@@ -219,7 +274,7 @@ impl Error {
     /// An invalid argument: its name, its value, and what was expected of it.
     pub fn argument(name: &str, value: &str, expected: &str) -> Self {
         Self::config(format!("{name} is {value}; expected {expected}"))
-            .with_advice("Correct the argument; nothing was sent.".to_owned())
+            .with_advice("Correct the argument; nothing was sent.")
     }
 
     /// The same by a rule of boardlot's own, which the service document does not state; `meant` suggests
@@ -240,8 +295,8 @@ impl Error {
     }
 
     /// A call that this object cannot serve, or not now: the arguments are not to blame.
-    pub fn misuse(message: impl Into<String>, advice: &str) -> Self {
-        Self::config(message).with_advice(advice.to_owned())
+    pub fn misuse(message: impl Into<String>, advice: impl Into<Advice>) -> Self {
+        Self::config(message).with_advice(advice)
     }
 
     /// A response in an undocumented format, with the beginning of its body.
@@ -252,7 +307,7 @@ impl Error {
     /// A record that cannot become the requested type, although the response can be read.
     pub fn conversion(message: impl Into<String>) -> Self {
         let advice = "Convert the records in another way; the response was read without error.";
-        Self::protocol(message, b"").with_advice(advice.to_owned())
+        Self::protocol(message, b"").with_advice(advice)
     }
 
     /// A task that ended without an outcome, since the runtime is shutting down.
@@ -289,15 +344,15 @@ impl Error {
 
     /// The same error, with what to do about it.
     #[must_use]
-    pub fn with_advice(mut self, advice: String) -> Self {
-        self.advice = Some(advice);
+    pub fn with_advice(mut self, advice: impl Into<Advice>) -> Self {
+        self.advice = Some(advice.into());
         self
     }
 
     /// The same error, with this advice unless it has its own.
     #[must_use]
-    pub fn or_advice(mut self, advice: &str) -> Self {
-        self.advice.get_or_insert_with(|| advice.to_owned());
+    pub fn or_advice(mut self, advice: impl Into<Advice>) -> Self {
+        self.advice.get_or_insert_with(|| advice.into());
         self
     }
 
@@ -350,19 +405,24 @@ impl Error {
 
     /// Advice for the caller, in sentences; empty if there is none.
     pub fn hint(&self) -> String {
-        self.own_hint(Login::to_string).unwrap_or_else(|| self.class().hint().to_owned())
+        let hint = self.own_hint(Login::to_string, Advice::to_string);
+        hint.unwrap_or_else(|| self.class().hint().to_owned())
     }
 
-    /// Advice that is more specific than that of the class, if there is any. `log_in` says how a login is
-    /// begun: that differs between programs.
-    pub fn own_hint(&self, log_in: impl FnOnce(&Login) -> String) -> Option<String> {
+    /// Advice that is more specific than that of the class, if there is any. `log_in` and `advise` say it in the
+    /// words of a program.
+    pub fn own_hint(
+        &self,
+        log_in: impl FnOnce(&Login) -> String,
+        advise: impl FnOnce(&Advice) -> String,
+    ) -> Option<String> {
         if let Some(hint) = self.missing_resource() {
             return Some(hint.to_owned());
         }
         let login = self.login.as_deref().map(log_in);
-        match (&self.advice, login) {
+        match (self.advice.as_ref().map(advise), login) {
             (Some(advice), Some(login)) => Some(format!("{advice} {login}")),
-            (Some(advice), None) => Some(advice.clone()),
+            (Some(advice), None) => Some(advice),
             (None, Some(login)) => Some(login),
             (None, None) => self.hint_of_kind(),
         }

@@ -46,7 +46,16 @@ enum KeySource {
 }
 
 impl EncryptedFile {
+    /// A file under a passphrase, which is asked for when it is needed. The file is created by the first login.
+    pub fn under(
+        path: impl Into<PathBuf>,
+        passphrase: impl Fn() -> Result<Zeroizing<String>> + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(path.into(), Box::new(passphrase), Box::new(|| Ok(())))
+    }
+
     /// A file under a passphrase. `interrupt_check` is called repeatedly while waiting for its lock.
+    #[doc(hidden)]
     pub fn new(
         path: PathBuf,
         passphrase: Passphrase,
@@ -57,6 +66,7 @@ impl EncryptedFile {
     }
 
     /// A file under a random key.
+    #[doc(hidden)]
     pub fn with_key(path: PathBuf, key: Key) -> Self {
         let (source, interrupt_check) = (KeySource::Key(key), Box::new(|| Ok(())));
         EncryptedFile { path, source, key: ArcSwapOption::empty(), interrupt_check }

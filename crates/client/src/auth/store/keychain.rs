@@ -109,7 +109,8 @@ mod platform {
     use crate::error::Result;
 
     pub fn load(key: &str) -> Result<Option<Secret>> {
-        entry(key).load().map_err(|error| unavailable(&error))
+        let found = entry(key).load().map_err(|error| unavailable(&error))?;
+        Ok(found.map(Secret::from))
     }
 
     pub fn save(key: &str, value: &[u8]) -> Result<()> {
@@ -128,14 +129,13 @@ mod platform {
 #[cfg(any(target_os = "macos", windows))]
 mod platform {
     use keyring::v1::{Entry, Error as Failure};
-    use zeroize::Zeroizing;
 
     use super::{SERVICE, Secret, unavailable};
     use crate::error::Result;
 
     pub fn load(key: &str) -> Result<Option<Secret>> {
         match entry(key)?.get_secret() {
-            Ok(value) => Ok(Some(Zeroizing::new(value))),
+            Ok(value) => Ok(Some(Secret::new(value))),
             Err(Failure::NoEntry) => Ok(None),
             Err(error) => Err(unavailable(&error)),
         }

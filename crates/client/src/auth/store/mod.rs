@@ -9,7 +9,11 @@ mod memory;
 mod sealed;
 mod state_folder;
 
-use std::{path::Path, time::Duration};
+use std::{
+    ops::{Deref, DerefMut},
+    path::Path,
+    time::Duration,
+};
 
 use zeroize::Zeroizing;
 
@@ -53,8 +57,38 @@ pub trait TokenStore: Send + Sync {
     }
 }
 
-/// Bytes that are wiped from memory when they are dropped.
-pub type Secret = Zeroizing<Vec<u8>>;
+/// Bytes that are wiped from memory when they are dropped, and not shown by `{:?}`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Zeroizing<Vec<u8>>);
+
+boardlot_service::shown_as!(Secret, "Secret(..)");
+
+impl Secret {
+    /// These bytes.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Secret(Zeroizing::new(bytes))
+    }
+}
+
+impl From<Zeroizing<Vec<u8>>> for Secret {
+    fn from(bytes: Zeroizing<Vec<u8>>) -> Self {
+        Secret(bytes)
+    }
+}
+
+impl Deref for Secret {
+    type Target = Vec<u8>;
+
+    fn deref(&self) -> &Vec<u8> {
+        &self.0
+    }
+}
+
+impl DerefMut for Secret {
+    fn deref_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.0
+    }
+}
 
 /// Releases a lock: by [`Guard::release`], or when it is dropped.
 pub struct Guard(Option<Box<Release>>);

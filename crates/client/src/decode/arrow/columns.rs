@@ -6,7 +6,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Schema};
 
 use super::{
-    errors::{READ_DICTS, page_too_large, too_sparse, type_mismatch},
+    errors::{page_too_large, too_sparse, type_mismatch},
     field_columns::{Column, FieldColumns, PushValue, finish_all},
     field_matcher::MAX_UNDECLARED,
     options::{ColumnOptions, InvalidValues},
@@ -22,7 +22,7 @@ use crate::{
         scalars::PushError,
         selection::Selection,
     },
-    error::{Error, Result},
+    error::{Advice, Error, Result},
 };
 
 /// Builds one batch of columns, record by record.
@@ -210,7 +210,7 @@ impl Columns {
 
 fn no_columns(error: &ArrowError) -> Error {
     Error::conversion(format!("the records cannot be converted to columns: {error}"))
-        .with_advice(READ_DICTS.to_owned())
+        .with_advice(Advice::NoColumns)
 }
 
 /// Appends the values of a record to its columns, and sets `outcome` to the first error.

@@ -3,19 +3,17 @@
 use crate::{
     api::Kind,
     decode::records::RecordNumber,
-    error::{Error, record_value},
+    error::{Advice, Error, record_value},
 };
 
 /// The hint for records that have no columns.
-pub(super) const READ_DICTS: &str = "Read the records as dicts.";
-
 /// The error for a value that is not of its field's kind.
 pub fn type_mismatch(field: &str, kind: Kind, number: RecordNumber, json: &str) -> Error {
     let (shown, kind) = (record_value(json), kind.name());
     Error::conversion(format!(
         "{field} of {number} is {shown}, which is not of the field's declared kind, {kind}"
     ))
-    .with_advice("Read the records as dicts, or as a frame with invalid='null'.".to_owned())
+    .with_advice(Advice::NullInColumn)
 }
 
 /// The error for a value that does not fit into the column that a stream has of an undeclared field.
@@ -31,7 +29,7 @@ pub(super) fn other_kind(
          kind {} since the first page",
         kind.name()
     ))
-    .with_advice(READ_AT_ONCE.to_owned())
+    .with_advice(Advice::OneBatch)
 }
 
 /// The error for an undeclared field that only a later page of a stream has.
@@ -41,12 +39,8 @@ pub(super) fn missing_column(field: &str, page: usize) -> Error {
          stream has no column for it",
         field.escape_debug()
     ))
-    .with_advice(READ_AT_ONCE.to_owned())
+    .with_advice(Advice::OneBatch)
 }
-
-/// The hint for pages whose undeclared fields differ.
-const READ_AT_ONCE: &str = "Leave the field out with select(), or call to_arrow(), which reads all \
-                            pages before it chooses the columns.";
 
 /// The error for records that would be a table of mostly empty cells.
 pub(super) fn too_sparse(fields: usize, rows: usize) -> Error {
@@ -54,7 +48,7 @@ pub(super) fn too_sparse(fields: usize, rows: usize) -> Error {
         "{rows} records with {fields} or more undeclared fields, nearly all of them empty, are \
          too sparse for columns"
     ))
-    .with_advice(READ_DICTS.to_owned())
+    .with_advice(Advice::NoColumns)
 }
 
 /// The error for a page whose text does not fit into one column.

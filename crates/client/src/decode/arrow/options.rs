@@ -2,6 +2,7 @@
 
 /// The representation of values in typed columns.
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct ColumnOptions {
     /// The type of decimal columns.
     pub decimals: Decimals,
@@ -16,6 +17,7 @@ pub struct ColumnOptions {
 
 /// The type of decimal columns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Decimals {
     /// 64-bit floats.
     #[default]
@@ -33,6 +35,7 @@ impl Decimals {
 
 /// The treatment of values that are not of their field's kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum InvalidValues {
     /// Return an error.
     #[default]
@@ -43,6 +46,7 @@ pub enum InvalidValues {
 
 /// Arrow's string layouts: each library has one that it can use without copying.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Strings {
     /// 32-bit offsets.
     #[default]

@@ -18,7 +18,6 @@ use crate::{
 };
 
 /// A page of records. Values are decoded on demand.
-#[derive(Debug)]
 pub struct Page {
     id: u64,
     body: Utf8Bytes,
@@ -31,6 +30,8 @@ pub struct Page {
     says_more: Option<&'static str>,
     is_window: bool,
 }
+
+boardlot_service::shown_as!(Page, |this| "Page({} records)", this.len());
 
 /// The content of a response besides its list of records.
 #[derive(Debug, Default)]

@@ -56,7 +56,7 @@ pub(in crate::decode) fn find_page(
     let no_list = |what: String| {
         let advice = "The response does not have this list: check `rows` if you set it; \
                       otherwise report the response.";
-        Error::protocol(what, bytes).with_advice(advice.to_owned())
+        Error::protocol(what, bytes).with_advice(advice)
     };
     let (list, siblings) =
         found.ok_or_else(|| no_list(format!("the response has no list of records {at}")))?;
@@ -71,7 +71,7 @@ pub(in crate::decode) fn find_page(
         } else if matches!(at, RecordsLocation::At(_)) {
             let advice = "Report the response: each record should be a JSON object.";
             let text = format!("record {index} is not a JSON object");
-            return Err(Error::protocol(text, bytes).with_advice(advice.to_owned()));
+            return Err(Error::protocol(text, bytes).with_advice(advice));
         } else {
             let name = name_of_item(at, item).ok_or_else(|| {
                 let shown = excerpt(item.get());
