@@ -19,7 +19,7 @@ pub fn log_in(login: &Login) -> String {
 /// The hint of an advice.
 pub fn advise(advice: &Advice) -> String {
     let text = match advice {
-        Advice::Text(_) | Advice::CheckAuthority => return advice.to_string(),
+        Advice::Text(_) => return advice.to_string(),
         Advice::KeyPassword => {
             "The key itself is valid, so do not generate a new one: pass the password of the key as \
              `password=`, or set passphrase_file or passphrase_command in the profile."
@@ -32,6 +32,11 @@ pub fn advise(advice: &Advice) -> String {
             "If the certificate belongs to your network's proxy or to your own server, trust its \
              authority: pass `ca_file=` (`--ca-file FILE`). Otherwise another server is responding in \
              the service's place."
+        }
+        Advice::CheckAuthority => {
+            "The trusted authority's key did not sign the server's certificate: check that `ca_file=` \
+             (`--ca-file FILE`) is the certificate of the authority that issued it. If it is, another \
+             server is responding in the service's place."
         }
         Advice::NoAuthorities => {
             "This system has no list of trusted authorities: install its package `ca-certificates`, name a \

@@ -34,6 +34,8 @@ pub fn files() -> Vec<(String, String)> {
         ("docs/api/records.md", python_records::page()),
         ("docs/command-line.md", docs::command_line()),
         ("docs/endpoints.md", docs::text()),
+        // Within the crate, which can be packaged.
+        ("crates/sandbox/openapi.json", openapi::text()),
         ("docs/openapi.json", openapi::text()),
         ("docs/openapi.md", openapi_page::text()),
         ("docs/responses.md", docs::responses()),

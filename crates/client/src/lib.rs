@@ -18,7 +18,7 @@
 //!     let options = ClientOptions::of(Credentials::api_key("my-app-key", key)?);
 //!     let client = Client::new("https://api.example.com", options)?;
 //!     let arguments = [("acc_id", "281756".into()), ("trd_market", "HK".into())];
-//!     let mut fills = client.records(&FILLS_HISTORY, &arguments)?;
+//!     let mut fills = client.records(FILLS_HISTORY, &arguments)?;
 //!     while let Some(record) = fills.try_next().await? {
 //!         let Fill { code, qty, price } = record.deserialize()?;
 //!         println!("{code}: {qty} at {price}");
@@ -38,7 +38,7 @@
 //! | all records of an endpoint | [`Client::call`], which returns [`Rows`] |
 //! | record after record, as pages arrive | [`Client::records`], a stream of [`OwnedRecord`] |
 //! | page after page, with checkpoints | [`Client::pages`], then [`Pages::stream`] or [`Pages::after`] |
-//! | typed Arrow columns | [`Rows::columns`] |
+//! | typed Arrow columns | [`Rows::record_batches`] |
 //! | the response to a request of any path | [`Client::request`] with a [`RequestPlan`] |
 //! | the request, without sending it | [`Client::explain_call`] |
 //!
@@ -63,6 +63,10 @@
 //!
 //! `examples/` has programs that run against the sandbox: `records`, `sign_and_send`, `paging` and `login`.
 #![warn(missing_docs)]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 #[cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
 compile_error!(
@@ -94,19 +98,16 @@ pub use boardlot_service::{
 };
 
 pub use auth::{
-    Algorithm, Credentials, KeyPair, OAuth, SharedStore, generate as generate_key,
-    store::{
-        EncryptedFile as EncryptedFileStore, Keychain as KeychainStore, Memory as MemoryStore,
-        Secret, TokenStore,
-    },
+    Algorithm, Credentials, KeyPair, OAuth, SharedStore, TokenSet, generate_key,
+    store::{EncryptedFileStore, KeychainStore, MemoryStore, Secret, TokenStore},
 };
 pub use client::{Client, ClientOptions, Explanation};
-pub use decode::{ColumnOptions, Columns, Decimals, InvalidValues, RecordRef, Rows, Strings};
+pub use decode::{ColumnOptions, Decimals, InvalidValues, RecordRef, Rows, Strings};
 pub use http::{
     BaseUrl, Body, ClientIdentity, ClientRate, ConnectOptions, HttpResponse, RequestPlan,
     TransportOptions,
 };
-pub use login::{Flow as LoginFlow, Options as LoginOptions};
+pub use login::{LoginFlow, LoginOptions};
 pub use pages::{ListedPage, OwnedRecord, Pages, RecordStream, Windows};
 pub use shared_limit::{Allowance, SharedLimit};
 
@@ -135,7 +136,7 @@ pub mod extension {
     }
     /// Logins.
     pub mod login {
-        pub use crate::login::*;
+        pub use crate::login::{LoginFlow as Flow, LoginOptions as Options, *};
     }
     /// Files, locks, clocks and threads.
     pub mod os {

@@ -56,6 +56,10 @@
 
 #![warn(missing_docs)]
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 mod credentials;
 mod data;
 mod faults;
@@ -101,7 +105,7 @@ use seeded_rng::SeededRng;
 use service::server::{Shared, date_offset_ms, serve};
 
 /// The service as an OpenAPI 3.1 description, in JSON, which `tools/generate` writes.
-pub const OPENAPI: &str = include_str!("../../../docs/openapi.json");
+pub const OPENAPI: &str = include_str!("../openapi.json");
 
 /// The longest that `stop` waits for the sockets to be closed.
 const STOP_WAIT: Duration = Duration::from_secs(2);

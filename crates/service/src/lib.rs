@@ -4,6 +4,10 @@
 //! Nothing here does I/O or knows Python.
 #![warn(missing_docs)]
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 pub mod api;
 pub mod canonical_request;
 pub mod endpoint_file;

@@ -200,7 +200,7 @@ impl KeyPair {
 boardlot_service::shown_as!(KeyPair, |this| "KeyPair({})", this.algorithm().as_str());
 
 /// A new key pair as PEM: the private key (PKCS#8) and the public key. `bits` is for RSA.
-pub fn generate(algorithm: Algorithm, bits: usize) -> Result<(Zeroizing<String>, String)> {
+pub fn generate_key(algorithm: Algorithm, bits: usize) -> Result<(Zeroizing<String>, String)> {
     let private = match algorithm {
         Algorithm::Ed25519 => {
             let mut seed = Zeroizing::new([0u8; 32]);

@@ -16,7 +16,8 @@ use super::{
 };
 use crate::{error::Result, os::process::shared};
 
-/// A token store, as all credentials share it that are created for the same one.
+/// A token store, as all credentials share it that are created for the same one: made of the `Arc` of a
+/// [`TokenStore`] by `.into()`.
 #[derive(Clone)]
 pub struct SharedStore {
     store: Arc<dyn TokenStore>,
@@ -25,17 +26,20 @@ pub struct SharedStore {
 
 impl SharedStore {
     /// A store with its id.
+    #[doc(hidden)]
     pub fn new(store: Arc<dyn TokenStore>, id: StoreId) -> Self {
         SharedStore { store, id }
     }
 
     /// The store itself.
+    #[doc(hidden)]
     pub fn store(&self) -> Arc<dyn TokenStore> {
         self.store.clone()
     }
 
     /// Stores a value. New tokens make what is known about a refusal of others useless: it is deleted here,
     /// for every caller, so that a store does not grow.
+    #[doc(hidden)]
     pub fn save(&self, key: &str, value: &[u8]) -> Result<()> {
         self.store.save(key, value)?;
         if is_token_key(key) {

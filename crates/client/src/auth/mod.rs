@@ -21,7 +21,7 @@ use std::{fmt, sync::Arc};
 use zeroize::Zeroizing;
 
 pub use crate::canonical_request::{body_hash, payload};
-pub use key::{Algorithm, KeyPair, encrypted, generate};
+pub use key::{Algorithm, KeyPair, encrypted, generate_key, generate_key as generate};
 pub use login_slot::TokenEndpoint;
 pub use login_slots::{SharedStore, StoreId};
 pub use oauth::{OAuth, blocking, check_client_secret};
@@ -45,6 +45,7 @@ pub enum Credentials {
         /// The private key.
         key: Arc<KeyPair>,
         /// The service that they belong to.
+        #[doc(hidden)]
         origin: Arc<Origin>,
     },
 
@@ -53,6 +54,7 @@ pub enum Credentials {
         /// The token.
         token: Arc<Zeroizing<String>>,
         /// The service that they belong to.
+        #[doc(hidden)]
         origin: Arc<Origin>,
     },
     /// The tokens of a login.
@@ -86,6 +88,7 @@ impl Credentials {
     }
 
     /// Their own secret: a bearer token or a client secret.
+    #[doc(hidden)]
     pub fn secret(&self) -> Option<&str> {
         match self {
             Credentials::ApiKey { .. } => None,
@@ -95,6 +98,7 @@ impl Credentials {
     }
 
     /// The login, if they are one.
+    #[doc(hidden)]
     pub fn login(&self) -> Option<&OAuth> {
         match self {
             Credentials::OAuth(oauth) => Some(oauth),
@@ -103,6 +107,7 @@ impl Credentials {
     }
 
     /// Binds them to this service; an error if they belong to another one.
+    #[doc(hidden)]
     pub fn bind(&self, origin: &str) -> Result<()> {
         match self {
             Credentials::ApiKey { origin: own, .. } | Credentials::Bearer { origin: own, .. } => {

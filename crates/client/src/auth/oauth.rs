@@ -23,7 +23,9 @@ use crate::{
 /// The longest name of a user.
 const USER_MAX_CHARS: usize = 256;
 
-/// The tokens of one client in a store, for one service, and of one user of an application.
+/// The tokens of a login: those of one client in a store, for one service. They are refreshed when they have to be,
+/// once for all who wait. In another run, `OAuth::new(client_id, None, store)` finds the tokens that a
+/// [`LoginFlow`](crate::LoginFlow) has stored.
 pub struct OAuth {
     /// The id of the client.
     pub client_id: String,
@@ -57,6 +59,7 @@ impl OAuth {
     }
 
     /// The credentials of one user of an application.
+    #[doc(hidden)]
     pub fn of_user(self, user: Option<String>) -> Result<Self> {
         check_client_secret(self.client_secret())?;
         if let Some(user) = &user {
@@ -74,21 +77,25 @@ impl OAuth {
     }
 
     /// The user of the application, if it has several.
+    #[doc(hidden)]
     pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
     }
 
     /// The client secret that the caller passed; not the one in the store.
+    #[doc(hidden)]
     pub fn client_secret(&self) -> Option<&str> {
         self.client_secret.as_ref().map(|secret| secret.as_str())
     }
 
     /// Sets the profile that they come from: errors name it.
+    #[doc(hidden)]
     pub fn set_profile(&self, name: String) {
         let _ = self.profile.set(name);
     }
 
     /// The login that is needed if the tokens cannot be used, unless neither profile nor service is known.
+    #[doc(hidden)]
     pub fn login(&self) -> Option<Login> {
         let profile = self.profile.get().cloned().map(Login::Profile);
         let of_user = self.user.as_ref().map(|_| Login::OfUser);
@@ -97,27 +104,32 @@ impl OAuth {
     }
 
     /// The service that the credentials belong to, if already known.
+    #[doc(hidden)]
     pub fn origin(&self) -> Option<Arc<String>> {
         self.origin.get()
     }
 
     /// Binds the credentials to this service; an error if they belong to another one.
+    #[doc(hidden)]
     pub fn bind(&self, origin: &str) -> Result<()> {
         self.origin.bind(origin)
     }
 
     /// The token in use, if it needs no refresh.
+    #[doc(hidden)]
     pub fn cached_token(&self, rejected: Option<&TokenSet>) -> Result<Option<Arc<TokenSet>>> {
         let ready = self.slot()?.ready(&self.client_secret);
         Ok(ready.filter(|tokens| is_other(tokens, rejected)))
     }
 
     /// The tokens that the service may repeat: those in use, and those that they have replaced.
+    #[doc(hidden)]
     pub fn known_tokens(&self) -> impl Iterator<Item = Arc<TokenSet>> {
         self.slot().ok().map(|slot| slot.known_tokens()).into_iter().flatten().flatten()
     }
 
     /// A token to send now. `rejected` is one that the service has just rejected.
+    #[doc(hidden)]
     pub async fn token(
         self: &Arc<Self>,
         endpoint: &Arc<dyn TokenEndpoint>,
@@ -190,6 +202,7 @@ impl OAuth {
     }
 
     /// Saves the tokens of a new login, and the registration for the next one.
+    #[doc(hidden)]
     pub async fn save_login(
         self: &Arc<Self>,
         set: TokenSet,
@@ -200,6 +213,7 @@ impl OAuth {
     }
 
     /// Saves the tokens of a user of an application.
+    #[doc(hidden)]
     pub async fn save_user(self: &Arc<Self>, set: TokenSet) -> Result<()> {
         self.save_tokens(set, None).await
     }
@@ -290,7 +304,7 @@ impl OAuth {
     pub(super) fn load(&self) -> Result<(TokenSet, bool)> {
         let set = self.load_tokens()?;
         let refused = self.store.load(&refusal_key(&self.key()?))?;
-        let is_refused = refused.is_some_and(|refused| *refused == set.fingerprint().as_bytes());
+        let is_refused = refused.is_some_and(|refused| *refused == *set.fingerprint().as_bytes());
         Ok((set, is_refused))
     }
 

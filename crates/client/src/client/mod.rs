@@ -27,7 +27,7 @@ use crate::{
 /// # async fn print(token: String) -> Result<()> {
 /// let options = ClientOptions::of(Credentials::bearer(token)?);
 /// let client = Client::new("https://api.example.com", options)?;
-/// let dividends = client.call(&DIVIDENDS, &[("symbol", "HK.00700".into())]).await?;
+/// let dividends = client.call(DIVIDENDS, &[("symbol", "HK.00700".into())]).await?;
 /// println!("{} dividends", dividends.len());
 /// # Ok(())
 /// # }
@@ -121,7 +121,7 @@ impl Client {
     /// use futures_util::TryStreamExt;
     ///
     /// # async fn print(client: Client) -> Result<()> {
-    /// let mut stocks = client.records(&PLATE_STOCKS, &[("plate_code", "HK.BK1001".into())])?;
+    /// let mut stocks = client.records(PLATE_STOCKS, &[("plate_code", "HK.BK1001".into())])?;
     /// while let Some(record) = stocks.try_next().await? {
     ///     println!("{}", record.text());
     /// }
@@ -142,7 +142,7 @@ impl Client {
         }))
     }
 
-    /// The records of an endpoint that returns pages. With a number of `windows`, its time range is split into so
+    /// The pages of an endpoint, for [`Pages::stream`] or [`Pages::after`]. With a number of `windows`, its time range is split into so
     /// many parts that are fetched concurrently. Without, one cursor reads it, unless everything is collected. `resume` is
     /// a checkpoint of the same call.
     pub fn pages<N: AsRef<str>>(

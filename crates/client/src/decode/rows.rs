@@ -2,6 +2,9 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
 use super::{
     arrow::{BatchBuilder, ColumnOptions, Columns},
     records::{PageSlice, RecordNumber, RecordRef, field_name},
@@ -42,6 +45,7 @@ boardlot_service::shown_as!(Rows, |this| "Rows({} records)", this.len());
 
 impl Rows {
     /// The records of these slices.
+    #[doc(hidden)]
     pub fn new(slices: Vec<PageSlice>, fields: Arc<[Field]>) -> Self {
         let mut end = 0;
         let ends = slices
@@ -56,6 +60,7 @@ impl Rows {
 
     /// The same with a column of keys.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_key(mut self, name: &str) -> Self {
         self.key_name = Some(name.into());
         self
@@ -63,12 +68,14 @@ impl Rows {
 
     /// The same, restricted to these fields.
     #[must_use]
+    #[doc(hidden)]
     pub fn restricted_to(self, selection: Option<Selection>) -> Self {
         Rows { selection, ..self }
     }
 
     /// The same records, restricted to fields that they have or that are declared for them. If
     /// `undeclared`, any fields can be selected while there are no records.
+    #[doc(hidden)]
     pub fn select(&self, names: Vec<String>, undeclared: bool) -> Result<Rows> {
         let mut known: Vec<String> = match &self.selection {
             Some(selection) => selection.names().map(str::to_owned).collect(),
@@ -88,11 +95,13 @@ impl Rows {
     }
 
     /// The fields that the records are restricted to.
+    #[doc(hidden)]
     pub fn selection(&self) -> Option<&Selection> {
         self.selection.as_ref()
     }
 
     /// The names of the column of keys and of all declared fields.
+    #[doc(hidden)]
     pub fn declared_names(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let fields = self.fields.iter().map(|field| field_name(self.key_name(), &field.name));
         self.key_name().map(Cow::Borrowed).into_iter().chain(fields)
@@ -109,16 +118,19 @@ impl Rows {
     }
 
     /// The declared fields.
+    #[doc(hidden)]
     pub fn fields(&self) -> &Arc<[Field]> {
         &self.fields
     }
 
     /// The name of the column of keys.
+    #[doc(hidden)]
     pub fn key_name(&self) -> Option<&str> {
         self.key_name.as_deref()
     }
 
     /// The slices of pages.
+    #[doc(hidden)]
     pub fn slices(&self) -> &[PageSlice] {
         &self.slices
     }
@@ -162,6 +174,7 @@ impl Rows {
 
     /// Other slices with the same fields.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_slices(&self, slices: Vec<PageSlice>) -> Rows {
         Rows {
             key_name: self.key_name.clone(),
@@ -176,6 +189,7 @@ impl Rows {
     }
 
     /// The first record of each slice, and the number of records in that slice.
+    #[doc(hidden)]
     pub fn first_rows(&self) -> impl Iterator<Item = (RecordRef<'_>, usize)> {
         self.slices.iter().zip(&self.ends).map(|(slice, end)| {
             let count = slice.range.len();
@@ -185,8 +199,19 @@ impl Rows {
         })
     }
 
+    /// The records as typed Arrow columns: the fields of the endpoint's page, then all others that the records have. A
+    /// batch for each 2 GiB of text at most, all of one schema; the arrays are those of `arrow-array` 60.
+    ///
+    /// # Errors
+    ///
+    /// A value that is not of its field's kind, unless `options` make it null.
+    pub fn record_batches(&self, options: ColumnOptions) -> Result<(SchemaRef, Vec<RecordBatch>)> {
+        Columns::finish_parts(self.columns(options, || true)?)
+    }
+
     /// Typed columns of the declared schema, in parts. Once `is_wanted` returns false, the remaining
     /// records are left out.
+    #[doc(hidden)]
     pub fn columns(
         &self,
         options: ColumnOptions,
@@ -206,6 +231,7 @@ impl Rows {
     }
 
     /// The length of the text of all records.
+    #[doc(hidden)]
     pub fn byte_length(&self) -> usize {
         self.slices.iter().map(|slice| slice.page.byte_length(&slice.range)).sum()
     }

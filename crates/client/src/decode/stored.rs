@@ -30,6 +30,7 @@ impl Rows {
     ///
     /// `identity` are the fields that identify a record, `ignored` those that are left out of the
     /// digest.
+    #[doc(hidden)]
     pub fn to_stored(&self, identity: &[String], ignored: &[String]) -> Result<Vec<StoredRecord>> {
         let stored = self.iter().map(|row| {
             let (text, members) = (row.page.row_text(row.index), row.members()?);
@@ -41,6 +42,7 @@ impl Rows {
     }
 
     /// Each fill as an archive stores it.
+    #[doc(hidden)]
     pub fn to_stored_fills(&self) -> Result<Vec<StoredFill>> {
         let stored = self.iter().map(|row| {
             let (text, members) = (row.page.row_text(row.index), row.members()?);

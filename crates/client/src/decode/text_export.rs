@@ -15,6 +15,7 @@ use crate::error::Result;
 
 impl Rows {
     /// Each record as compact JSON: all its fields, or those with these names, null for a missing one.
+    #[doc(hidden)]
     pub fn to_json(&self, names: Option<&[String]>) -> Result<Vec<String>> {
         let to_json = |row| {
             let record = Record::read(self, row)?;
@@ -38,6 +39,7 @@ impl Rows {
 
     /// The fields with these names in each record, as text without quotes; `None` for null and missing
     /// ones. Lists and objects are compact JSON.
+    #[doc(hidden)]
     pub fn to_texts(&self, names: &[String]) -> Result<Vec<Vec<Option<String>>>> {
         let to_texts = |row| {
             let record = Record::read(self, row)?;
@@ -47,6 +49,7 @@ impl Rows {
     }
 
     /// The names of the declared fields, then of all others in the order of their first appearance.
+    #[doc(hidden)]
     pub fn field_names(&self) -> Result<Vec<String>> {
         if let Some(selection) = self.selection() {
             return Ok(selection.names().map(str::to_owned).collect());

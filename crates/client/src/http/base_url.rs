@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 pub struct BaseUrl(Url);
 
 impl BaseUrl {
-    /// `https`, or `http` to a loopback address, given as an IP address.
+    /// Reads `https`, or `http` to a loopback address, given as an IP address.
     pub fn parse(text: &str) -> Result<Self> {
         let url = check_address("base_url", text, ["https", "http"])?;
         if has_endpoint_path(&url) {
@@ -34,16 +34,19 @@ impl BaseUrl {
     }
 
     /// Returns true if requests to it need no network, and so no proxy.
+    #[doc(hidden)]
     pub fn stays_on_this_machine(&self) -> bool {
         is_loopback(&self.0) || self.0.host_str().is_some_and(|host| host == "localhost")
     }
 
     /// Returns true if the whole path of a URL is this path below this base.
+    #[doc(hidden)]
     pub fn is_path(&self, whole: &str, path: &str) -> bool {
         whole.strip_suffix(path) == Some(self.0.path().trim_end_matches('/'))
     }
 
     /// The URL of a path below this base.
+    #[doc(hidden)]
     pub fn join(&self, path: &str) -> Result<Url> {
         check_path(path)?;
         let mut url = self.0.clone();

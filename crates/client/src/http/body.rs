@@ -19,6 +19,7 @@ pub enum Body {
     /// Members of a JSON object in their order, sent compactly.
     Json(Vec<(String, Box<RawValue>)>),
     /// Fields of an `application/x-www-form-urlencoded` body, which holds secrets.
+    #[doc(hidden)]
     Form(Form),
     /// Sent unchanged, with this content type unless the caller sets another.
     Bytes(Bytes, Option<&'static str>),
@@ -42,6 +43,12 @@ impl fmt::Debug for Body {
 }
 
 impl Body {
+    /// A value as JSON.
+    pub fn json<T: serde::Serialize>(value: &T) -> Result<Self> {
+        let text = serde_json::to_vec(value).map_err(|error| unwritable(&error))?;
+        Ok(Body::Bytes(text.into(), Some("application/json")))
+    }
+
     /// The bytes to send, with `cursor` as a member of the JSON object replacing one of that name.
     pub(super) fn encode(&self, cursor: Option<(&str, &str)>) -> Result<Bytes> {
         match (self, cursor) {

@@ -171,6 +171,7 @@ impl fmt::Debug for TransportOptions {
 
 impl TransportOptions {
     /// Returns true if a recording replaces the network.
+    #[doc(hidden)]
     pub fn is_replayed(&self) -> bool {
         matches!(self.cassette.as_deref(), Some(Cassette::Replay(_)))
     }

@@ -31,8 +31,7 @@ const METHOD_OVERRIDES: [&str; 3] =
 /// The longest URL of the HTTP library.
 const URL_MAX: usize = 65_534;
 
-/// The checked arguments of a call. Never modified: a page's cursor and time range are passed to
-/// [`RequestPlan::request`].
+/// A request that was not sent yet: of an endpoint, its arguments checked, or of any path.
 #[derive(Clone)]
 pub struct RequestPlan {
     /// The endpoint's name, or `METHOD /path` for a custom request.
@@ -49,6 +48,7 @@ pub struct RequestPlan {
     headers: HeaderMap,
     idempotent: bool,
     /// The time range that the call is about, if it has one.
+    #[doc(hidden)]
     pub time_range: Option<TimeRange>,
     /// The names in whose order the query is sent; other pairs stay in the order given.
     order: Vec<Cow<'static, str>>,
@@ -84,7 +84,24 @@ impl RequestPlan {
         Self::checked(endpoint, &arguments).map_err(|error| error.with_endpoint(&endpoint.name))
     }
 
-    /// The plan of a custom request.
+    /// The plan of a GET of this path below the base URL, with these pairs in its query.
+    ///
+    /// ```no_run
+    /// # async fn example(client: boardlot_client::Client) -> boardlot_client::Result<()> {
+    /// use boardlot_client::RequestPlan;
+    ///
+    /// let plan = RequestPlan::get("/api/v1.0/quote/trading-days", &[("market", "HK")]);
+    /// let response = client.request(&plan).await?;
+    /// println!("{}: {} bytes", response.status(), response.body().len());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn get(path: &str, query: &[(&str, &str)]) -> Self {
+        let query = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Self::custom(Method::GET, path, query.collect(), Body::None, HeaderMap::new())
+    }
+
+    /// The plan of a custom request. `Method` and `HeaderMap` are those of the crate `http`.
     pub fn custom(
         method: Method,
         path: &str,
@@ -194,6 +211,7 @@ impl RequestPlan {
     }
 
     /// A parameter of the query or a member of the JSON body, as text.
+    #[doc(hidden)]
     pub fn parameter(&self, place: ParameterLocation, name: &str) -> Option<String> {
         match (place, &self.body) {
             (ParameterLocation::Query, _) => {
@@ -210,6 +228,7 @@ impl RequestPlan {
 
     /// Returns true if the request changes nothing: a GET, or a POST that the service document shows as a way to
     /// read.
+    #[doc(hidden)]
     pub fn only_reads(&self) -> bool {
         let is_documented = |endpoint: &&Endpoint| {
             endpoint.method.as_str() == self.method && is_path_of(&endpoint.path, &self.path)
@@ -218,12 +237,14 @@ impl RequestPlan {
     }
 
     /// Returns true if a header, also one of the client's `defaults`, is one of `METHOD_OVERRIDES`.
+    #[doc(hidden)]
     pub fn overrides_method(&self, defaults: &HeaderMap) -> bool {
         defaults.keys().chain(self.headers.keys()).any(overrides_method)
     }
 
     /// One request: with the cursor of a page and with the bounds of a time range, which replace
     /// those that the caller gave. `defaults` are the headers of the client.
+    #[doc(hidden)]
     pub fn request(
         &self,
         base: &BaseUrl,

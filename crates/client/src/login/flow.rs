@@ -19,7 +19,7 @@ use super::{
     code_grant::{CodeGrant, complete},
     listener::Listener,
     offer::{Answer, Offer, Offers},
-    options::Options,
+    options::LoginOptions,
     registration,
 };
 use crate::{
@@ -49,7 +49,7 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Client::new(base_url, ClientOptions::of(Credentials::OAuth(login)))
 /// # }
 /// ```
-pub struct Flow {
+pub struct LoginFlow {
     url: Url,
     /// The port that listens for the callback.
     pub port: u16,
@@ -63,13 +63,13 @@ pub struct Flow {
 }
 
 // The URL has the state of the login.
-boardlot_service::shown_as!(Flow, |this| "LoginFlow(port {})", this.port);
+boardlot_service::shown_as!(LoginFlow, |this| "LoginFlow(port {})", this.port);
 
 type LoginResult = Result<Arc<OAuth>>;
 
-impl Flow {
+impl LoginFlow {
     /// Binds the port, registers a client if none is stored for that port, and listens.
-    pub async fn begin(base: BaseUrl, options: Options) -> Result<Flow> {
+    pub async fn begin(base: BaseUrl, options: LoginOptions) -> Result<LoginFlow> {
         let deadline = Instant::now() + options.deadline;
         let transport_options = TransportOptions {
             timeout: options.transport.timeout.min(ATTEMPT_TIMEOUT),
@@ -105,7 +105,7 @@ impl Flow {
             ended.send_replace(Some(outcome));
         });
         let (task, opened, process) = (task.abort_handle(), OnceLock::new(), process::id());
-        Ok(Flow { url, port, offers, outcome, task, opened, process })
+        Ok(LoginFlow { url, port, offers, outcome, task, opened, process })
     }
 
     /// The page on which the user logs in and consents.
@@ -167,7 +167,7 @@ impl Flow {
     }
 }
 
-impl Drop for Flow {
+impl Drop for LoginFlow {
     fn drop(&mut self) {
         self.cancel();
     }
@@ -240,7 +240,7 @@ mod tests {
         let url = Url::parse("https://api.example.com/authorize").expect("a URL");
         let opened = OnceLock::new();
         let process = process::id();
-        let flow = Flow { url, port: 8765, offers, outcome, task, opened, process };
+        let flow = LoginFlow { url, port: 8765, offers, outcome, task, opened, process };
         let finished = flow.finish("http://127.0.0.1:8765/callback?code=a&state=b");
         let outcome = tokio::time::timeout(Duration::from_secs(60), finished).await;
         let error = outcome.expect("it ends").expect_err("declined");

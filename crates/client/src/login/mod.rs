@@ -22,6 +22,6 @@ pub use app::{App, AuthorizationRequest};
 pub use browser::{RedirectFile, open_browser};
 pub use callback::{Callback, Verdict};
 pub use code_grant::check_redirect_uri;
-pub use flow::Flow;
-pub use options::{CLIENT_NAME, Options};
+pub use flow::LoginFlow;
+pub use options::{CLIENT_NAME, LoginOptions};
 pub use registration::register;

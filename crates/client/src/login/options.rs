@@ -7,9 +7,9 @@ use crate::{auth::SharedStore, http::TransportOptions};
 /// The name that clients are registered with by default.
 pub const CLIENT_NAME: &str = "boardlot";
 
-/// The options of a login. Options may be added: begin with [`new`](Options::new) and set fields.
+/// The options of a login. Options may be added: begin with [`new`](LoginOptions::new) and set fields.
 #[non_exhaustive]
-pub struct Options {
+pub struct LoginOptions {
     /// The store in which to save the tokens.
     pub store: SharedStore,
     /// A client that was registered elsewhere, with `redirect_port`.
@@ -27,10 +27,10 @@ pub struct Options {
     pub transport: TransportOptions,
 }
 
-impl Options {
+impl LoginOptions {
     /// A login whose tokens are saved in this store, with the default of every other option.
     pub fn new(store: impl Into<SharedStore>) -> Self {
-        Options {
+        LoginOptions {
             store: store.into(),
             client_id: None,
             client_name: CLIENT_NAME.to_owned(),
@@ -43,8 +43,8 @@ impl Options {
 }
 
 boardlot_service::shown_as!(
-    Options,
-    |this| "Options({}, port {})",
+    LoginOptions,
+    |this| "LoginOptions({}, port {})",
     this.client_name,
     this.redirect_port
 );

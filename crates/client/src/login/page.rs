@@ -65,8 +65,8 @@ impl Page {
              Content-Length: {}\r\n\
              Content-Security-Policy: default-src 'none'; style-src 'sha256-{style}'; \
              base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n\
-             X-Frame-Options: DENY\r\n\
-             X-Content-Type-Options: nosniff\r\n\
+             X-Frame-LoginOptions: DENY\r\n\
+             X-Content-Type-LoginOptions: nosniff\r\n\
              Referrer-Policy: no-referrer\r\n\
              Cache-Control: no-store\r\n\
              Connection: close\r\n\r\n{body}",

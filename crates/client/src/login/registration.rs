@@ -2,7 +2,7 @@
 
 use tokio::net::TcpListener;
 
-use super::{callback::redirect_uri, endpoints::send, options::Options};
+use super::{callback::redirect_uri, endpoints::send, options::LoginOptions};
 use crate::{
     api::{Argument, REGISTER},
     auth::{RegisteredClient, Registration, blocking, store::registration_key},
@@ -15,7 +15,7 @@ use crate::{
 /// last one cannot be used.
 pub async fn client(
     transport: &Transport,
-    options: &Options,
+    options: &LoginOptions,
 ) -> Result<(TcpListener, Registration)> {
     let stored = stored_client(transport, options).await?;
     let unusable = |error: std::io::Error| {
@@ -58,7 +58,10 @@ pub async fn client(
 }
 
 /// The client of the last login, if it matches the options.
-async fn stored_client(transport: &Transport, options: &Options) -> Result<Option<Registration>> {
+async fn stored_client(
+    transport: &Transport,
+    options: &LoginOptions,
+) -> Result<Option<Registration>> {
     let (store, key) = (options.store.clone(), registration_key(transport.base.as_str()));
     let stored = blocking(move || {
         let Some(bytes) = store.load(&key)? else { return Ok(None) };

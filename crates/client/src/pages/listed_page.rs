@@ -11,7 +11,7 @@ use super::{
     part::FetchedPage,
 };
 use crate::{
-    decode::{Page, PageSlice},
+    decode::{Page, PageSlice, RecordNumber, RecordRef},
     error::{Error, Result},
 };
 
@@ -101,7 +101,7 @@ impl ListedPage {
         Arc::new(ListedPage { list, index, fetched, failures, next })
     }
 
-    /// The number of records.
+    /// The number of records, with those that were received before a resume.
     pub fn len(&self) -> usize {
         self.fetched.records.len()
     }
@@ -116,12 +116,24 @@ impl ListedPage {
         self.fetched.after.is_none() && self.index + 1 >= self.list.parts.len()
     }
 
+    /// The records, but for those that were received before a resume.
+    pub fn iter(&self) -> impl Iterator<Item = RecordRef<'_>> {
+        (self.first()..self.len()).map(|index| RecordRef {
+            page: &self.fetched.records,
+            index,
+            key: self.fetched.key.as_deref(),
+            number: RecordNumber::InPage(index),
+        })
+    }
+
     /// The records.
+    #[doc(hidden)]
     pub fn records(&self) -> &Arc<Page> {
         &self.fetched.records
     }
 
     /// The key that its records belong to, in a list of many keys.
+    #[doc(hidden)]
     pub fn key(&self) -> Option<&Arc<str>> {
         self.fetched.key.as_ref()
     }
@@ -132,11 +144,13 @@ impl ListedPage {
     }
 
     /// The keys that have failed until the end of this page.
+    #[doc(hidden)]
     pub fn failures(&self) -> &[Failure] {
         &self.failures
     }
 
     /// The records from this index on.
+    #[doc(hidden)]
     pub fn rest(&self, start: usize) -> PageSlice {
         self.fetched.rest(start)
     }
@@ -148,6 +162,7 @@ impl ListedPage {
     }
 
     /// The position after so many of its records.
+    #[doc(hidden)]
     pub fn position(&self, records: usize) -> Position {
         let FetchedPage { records: page, at, after, .. } = &self.fetched;
         let mut index = self.index;

@@ -76,6 +76,7 @@ boardlot_service::shown_as!(Pages, |this| "Pages({})", this.core.listing.label()
 
 impl Pages {
     /// The pages from the beginning, or from a checkpoint of the same call. Sends nothing.
+    #[doc(hidden)]
     pub fn new(
         source: Arc<dyn Source>,
         listing: impl Into<Listing>,
@@ -85,6 +86,7 @@ impl Pages {
     }
 
     /// The same of one of several lists, of whose requests only so many are sent at a time.
+    #[doc(hidden)]
     pub fn with_permits(
         source: Arc<dyn Source>,
         listing: impl Into<Listing>,
@@ -114,6 +116,7 @@ impl Pages {
     }
 
     /// The list that is read.
+    #[doc(hidden)]
     pub fn listing(&self) -> &Listing {
         &self.core.listing
     }
@@ -154,6 +157,7 @@ impl Pages {
     }
 
     /// All records, from the first page on.
+    #[doc(hidden)]
     pub async fn rest(&self) -> Result<Vec<PageSlice>> {
         let from = Place::default();
         let collected = self.collect(&from, Limits::default(), &Arc::default(), Vec::new).await;
@@ -167,6 +171,7 @@ impl Pages {
     /// # Errors
     ///
     /// The error of a request or of a sink, with the checkpoint of the position.
+    #[doc(hidden)]
     pub async fn collect<S: Sink>(
         &self,
         from: &Place,
@@ -204,6 +209,7 @@ impl Pages {
     }
 
     /// The position of a place.
+    #[doc(hidden)]
     pub fn position(&self, place: &Place) -> Position {
         match &place.page {
             Some(page) => page.position(place.row),
@@ -213,11 +219,13 @@ impl Pages {
 
     /// The exact position of a place, as a small JSON string without secrets; an error if the service's cursor
     /// has one.
+    #[doc(hidden)]
     pub fn checkpoint(&self, place: &Place) -> Result<String> {
         checkpoint::write(&self.position(place), &self.core)
     }
 
     /// The error with the checkpoint of a place, if there is one.
+    #[doc(hidden)]
     pub fn with_checkpoint(&self, error: Error, place: &Place) -> Error {
         match self.checkpoint(place) {
             Ok(checkpoint) => error.with_checkpoint(checkpoint),
@@ -226,6 +234,7 @@ impl Pages {
     }
 
     /// Refuses a child of the process that made it.
+    #[doc(hidden)]
     pub fn check_process(&self) -> Result<()> {
         match self.process == process::id() {
             true => Ok(()),

@@ -41,7 +41,7 @@ const LATE_MAX: u64 = 20_000_000;
 /// process was told to wait.
 const OLD: u64 = 100_000_000;
 
-/// A limit that several clients share.
+/// A limit on the requests per second that several clients share.
 #[derive(Debug)]
 pub struct SharedLimit {
     /// The rate and the burst.
@@ -100,6 +100,7 @@ impl SharedLimit {
     }
 
     /// Creates a limit with a state that is stored elsewhere, where each process finds it.
+    #[doc(hidden)]
     pub fn new(allowance: Allowance, name: Option<String>, storage: Arc<dyn Storage>) -> Self {
         Self::of_kind(allowance, name, Kind::Other(storage))
     }
@@ -130,6 +131,7 @@ impl SharedLimit {
     }
 
     /// The processes that share the limit, for people.
+    #[doc(hidden)]
     pub fn users(&self) -> &'static str {
         match &self.kind {
             Kind::Memory => "the clients of this process to which it is passed",
@@ -139,6 +141,7 @@ impl SharedLimit {
     }
 
     /// Waits until a request may be sent.
+    #[doc(hidden)]
     pub async fn wait(&self) -> Result<()> {
         let open = self.open()?;
         loop {
@@ -157,16 +160,19 @@ impl SharedLimit {
     }
 
     /// The service wants no requests for so long.
+    #[doc(hidden)]
     pub async fn hold(&self, wait: Duration) -> Result<()> {
         self.open()?.storage.change(Change::Hold(wait), self.allowance).await.map(drop)
     }
 
     /// The service has rejected too many requests, the last of which was sent so long ago.
+    #[doc(hidden)]
     pub async fn slow_down(&self, sent_ago: Duration) -> Result<()> {
         self.open()?.storage.change(Change::SlowDown(sent_ago), self.allowance).await.map(drop)
     }
 
     /// The free part of it; none if that is not known.
+    #[doc(hidden)]
     pub fn usage(&self) -> Option<Usage> {
         let (state, now) = self.open().ok()?.storage.known()?;
         let rate =

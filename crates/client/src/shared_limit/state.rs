@@ -38,6 +38,7 @@ pub struct Allowance {
 impl Allowance {
     /// The number of seconds by which a request may precede its evenly spaced time. Not at a
     /// lowered rate: then a slow-down would grant a second burst at once.
+    #[doc(hidden)]
     pub fn tolerance(self) -> f64 {
         f64::from(self.burst.saturating_sub(1)) / own_rate(self)
     }

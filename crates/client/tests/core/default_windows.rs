@@ -628,7 +628,7 @@ async fn security_60_windows_of_a_number_return_each_row_once_or_name_one_cursor
                 let fits = fills.iter().all(|fill| !fill.is_undated) && !service.ignores_ranges;
                 let changes = fills.iter().any(|fill| fill.updated > END);
                 assert!(!fits || changes, "{seed} {number}: {error}");
-                assert!(error.hint().contains("windows=1"), "{error}");
+                assert!(error.hint().contains("Windows::Number(1)"), "{error}");
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use boardlot_client::{
     Allowance, ApiFailure, Argument, BaseUrl, Body, Client, ClientIdentity, ClientOptions,
-    ClientRate, Credentials, EncryptedFileStore, Error, ErrorKind, FailureClass, KeyPair,
-    LoginFlow, LoginOptions, MemoryStore, RequestPlan, Secret, SharedLimit, SharedStore,
+    ClientRate, ColumnOptions, Credentials, EncryptedFileStore, Error, ErrorKind, FailureClass,
+    KeyPair, LoginFlow, LoginOptions, MemoryStore, RequestPlan, Secret, SharedLimit, SharedStore,
     TokenStore, Windows,
     endpoints::{DIVIDENDS, ENDPOINTS, PLATE_STOCKS},
     generate_key,
@@ -28,7 +28,6 @@ const NAMES: &[&str] = &[
     "ClientOptions",
     "ClientRate",
     "ColumnOptions",
-    "Columns",
     "ConnectOptions",
     "Credentials",
     "Decimals",
@@ -60,6 +59,7 @@ const NAMES: &[&str] = &[
     "SharedLimit",
     "SharedStore",
     "Strings",
+    "TokenSet",
     "TokenStore",
     "TransportOptions",
     "Windows",
@@ -238,9 +238,10 @@ async fn of_responses(shown: &mut Shown, sandbox: &Sandbox) {
     let rows = client.call(DIVIDENDS, &[("symbol", "HK.00700".into())]).await.expect("dividends");
     shown.add("Rows", &rows);
     shown.add("RecordRef", &rows.get(0).expect("a record"));
-    let columns = rows.columns(boardlot_client::ColumnOptions::default(), || true);
-    shown.add("Columns", &columns.expect("columns").len());
-    shown.add("ColumnOptions", &boardlot_client::ColumnOptions::default());
+    let columns = ColumnOptions::default();
+    shown.add("ColumnOptions", &columns);
+    let (_, batches) = rows.record_batches(columns).expect("columns");
+    assert_eq!(batches[0].num_rows(), rows.len());
     let arguments = [("plate_code", "HK.BK1001".into())];
     let pages = client.pages(PLATE_STOCKS, &arguments, None, None).expect("pages");
     let first = pages.after(None).await.expect("a page").expect("a page");
@@ -249,7 +250,9 @@ async fn of_responses(shown: &mut Shown, sandbox: &Sandbox) {
     let mut records = pages.into_records();
     shown.add("OwnedRecord", &records.try_next().await.expect("a record").expect("a record"));
     shown.add("RecordStream", &records);
-    for text in rows.iter().map(|record| record.text()).chain([first.records().row_text(0)]) {
+    for text in
+        rows.iter().map(|record| record.text()).chain(first.iter().map(|record| record.text()))
+    {
         let found = shown.0.iter().find(|(_, shown)| shown.contains(text));
         assert!(found.is_none(), "a record is shown by {found:?}");
     }
@@ -272,7 +275,7 @@ async fn of_login(shown: &mut Shown, sandbox: &Sandbox, store: Arc<MemoryStore>)
     let mut secrets: Vec<String> = parts.skip(1).map(str::to_owned).collect();
     assert_eq!(secrets.len(), 2, "the code and the state of {callback}");
     let tokens = login.stored_token().await.expect("tokens");
-    shown.add("OAuth", &tokens);
+    shown.add("TokenSet", &tokens);
     secrets.push(tokens.access_token.to_string());
     secrets.extend(tokens.refresh_token.iter().map(|token| token.to_string()));
     secrets

@@ -42,7 +42,7 @@ async fn a_record_outside_the_requested_range_belongs_to_the_window_at_that_end(
     let one = received(times, false).await.expect_err("the other window returns it, too");
     assert!(matches!(*one.kind, ErrorKind::Protocol { .. }), "{one}");
     assert!(one.to_string().contains("is not within the requested time range"), "{one}");
-    assert!(one.hint().contains("windows=1"), "{one}");
+    assert!(one.hint().contains("Windows::Number(1)"), "{one}");
 }
 
 #[tokio::test]
@@ -56,5 +56,5 @@ async fn a_record_that_only_the_neighbor_of_its_window_returns_is_an_error() {
     let pages = scripted::pages(scripted::fills(Some(START), Some(END), 2), None, respond);
     let error = scripted::rest(pages.expect("pages")).await.expect_err("refused");
     assert!(error.to_string().contains("was returned for one of them only"), "{error}");
-    assert!(error.hint().contains("windows=1"), "{error}");
+    assert!(error.hint().contains("Windows::Number(1)"), "{error}");
 }

@@ -39,11 +39,14 @@ pub struct Error {
     /// The position at which a failed iteration can be resumed.
     pub checkpoint: Option<String>,
     /// Advice that is more specific than that of the kind, if there is any.
+    #[doc(hidden)]
     pub advice: Option<Advice>,
     /// The login that is needed, if one is; the hint ends with it.
+    #[doc(hidden)]
     pub login: Option<Box<Login>>,
     /// True if the secrets of its call are redacted. They are not in an error about a value of an
     /// earlier response.
+    #[doc(hidden)]
     pub is_redacted: bool,
 }
 
@@ -150,6 +153,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// A summary without any text of the service, for logs.
+    #[doc(hidden)]
     pub fn summary(&self) -> Shown {
         Shown::constant(match self {
             ErrorKind::Api(ApiFailure { code: Some(code), http_status, .. }) => {
@@ -177,6 +181,7 @@ impl ErrorKind {
 
 impl ErrorKind {
     /// The error code and the description of an authorization server, if one rejected the request or a login is needed.
+    #[doc(hidden)]
     pub fn of_login(&self) -> Option<(String, String)> {
         match self {
             ErrorKind::OAuth { error, description }
@@ -267,6 +272,7 @@ impl Error {
     }
 
     /// A state that cannot be.
+    #[doc(hidden)]
     pub fn internal(message: impl Into<String>) -> Self {
         ErrorKind::Internal(message.into()).into()
     }
@@ -279,12 +285,14 @@ impl Error {
 
     /// The same by a rule of boardlot's own, which the service document does not state; `meant` suggests
     /// another value at the end.
+    #[doc(hidden)]
     pub fn own_rule(name: &str, value: &str, expected: &str, meant: &str) -> Self {
         Self::argument(name, value, &format!("{expected} (boardlot's own rule){meant}"))
     }
 
     /// The same error about the contents of an argument that came from a file, which it names.
     #[must_use]
+    #[doc(hidden)]
     pub fn of_file(mut self, argument: &str, file: &str) -> Self {
         if let ErrorKind::Config(message) = self.kind.as_mut()
             && let Some(rest) = message.strip_prefix(argument).filter(|rest| rest.starts_with(' '))
@@ -295,22 +303,26 @@ impl Error {
     }
 
     /// A call that this object cannot serve, or not now: the arguments are not to blame.
+    #[doc(hidden)]
     pub fn misuse(message: impl Into<String>, advice: impl Into<Advice>) -> Self {
         Self::config(message).with_advice(advice)
     }
 
     /// A response in an undocumented format, with the beginning of its body.
+    #[doc(hidden)]
     pub fn protocol(message: impl Into<String>, body: &[u8]) -> Self {
         ErrorKind::Protocol { message: message.into(), body: body_preview(body) }.into()
     }
 
     /// A record that cannot become the requested type, although the response can be read.
+    #[doc(hidden)]
     pub fn conversion(message: impl Into<String>) -> Self {
         let advice = "Convert the records in another way; the response was read without error.";
         Self::protocol(message, b"").with_advice(advice)
     }
 
     /// A task that ended without an outcome, since the runtime is shutting down.
+    #[doc(hidden)]
     pub fn aborted(error: &dyn fmt::Display) -> Self {
         let message = format!("the request was aborted: {error}");
         ErrorKind::Transport { message, sent: Delivery::Unknown }.into()
@@ -323,6 +335,7 @@ impl Error {
 
     /// The same error, with the endpoint that failed unless it has one.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_endpoint(mut self, endpoint: &str) -> Self {
         self.endpoint.get_or_insert_with(|| endpoint.to_owned());
         self
@@ -330,6 +343,7 @@ impl Error {
 
     /// The same error, with the key that failed.
     #[must_use]
+    #[doc(hidden)]
     pub fn for_key(mut self, key: &str) -> Self {
         self.key = Some(key.chars().take(64).collect());
         self
@@ -337,6 +351,7 @@ impl Error {
 
     /// The same error, with the position at which the iteration can be resumed.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_checkpoint(mut self, checkpoint: String) -> Self {
         self.checkpoint = Some(checkpoint);
         self
@@ -344,6 +359,7 @@ impl Error {
 
     /// The same error, with what to do about it.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_advice(mut self, advice: impl Into<Advice>) -> Self {
         self.advice = Some(advice.into());
         self
@@ -351,6 +367,7 @@ impl Error {
 
     /// The same error, with this advice unless it has its own.
     #[must_use]
+    #[doc(hidden)]
     pub fn or_advice(mut self, advice: impl Into<Advice>) -> Self {
         self.advice.get_or_insert_with(|| advice.into());
         self
@@ -358,6 +375,7 @@ impl Error {
 
     /// The same error, with the login that is needed.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_login(mut self, login: Option<Login>) -> Self {
         self.login = login.map(Box::new);
         self
@@ -372,6 +390,7 @@ impl Error {
     }
 
     /// Returns true if the service rejected the credentials or the time of the signature.
+    #[doc(hidden)]
     pub fn rejects_credentials(&self) -> bool {
         self.rejects_token()
             || self
@@ -411,6 +430,7 @@ impl Error {
 
     /// Advice that is more specific than that of the class, if there is any. `log_in` and `advise` say it in the
     /// words of a program.
+    #[doc(hidden)]
     pub fn own_hint(
         &self,
         log_in: impl FnOnce(&Login) -> String,

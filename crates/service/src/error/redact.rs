@@ -102,6 +102,7 @@ impl Redactor {
     }
 
     /// A complete text without secrets.
+    #[doc(hidden)]
     pub fn redacted<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
         self.redacted_until(text, text.len())
     }

@@ -42,6 +42,7 @@ impl Error {
     /// The same error, with secrets redacted that the service may have repeated, and with no more of the
     /// service's texts than an error shows.
     #[must_use]
+    #[doc(hidden)]
     pub fn redacted(mut self, redactor: &Redactor) -> Self {
         let redact = |text: &mut String| redactor.redact(text);
         match self.kind.as_mut() {

@@ -31,7 +31,7 @@ const PASSES: u32 = if cfg!(test) { 1 } else { 3 };
 pub type Passphrase = Box<dyn Fn() -> Result<Zeroizing<String>> + Send + Sync>;
 
 /// A file with the tokens of any number of clients, under one passphrase.
-pub struct EncryptedFile {
+pub struct EncryptedFileStore {
     path: PathBuf,
     source: KeySource,
     /// The key of the last salt, so that Argon2id does not run for every change.
@@ -45,7 +45,7 @@ enum KeySource {
     Key(Key),
 }
 
-impl EncryptedFile {
+impl EncryptedFileStore {
     /// A file under a passphrase, which is asked for when it is needed. The file is created by the first login.
     pub fn under(
         path: impl Into<PathBuf>,
@@ -62,14 +62,14 @@ impl EncryptedFile {
         interrupt_check: Box<InterruptCheck>,
     ) -> Self {
         let source = KeySource::Passphrase(passphrase);
-        EncryptedFile { path, source, key: ArcSwapOption::empty(), interrupt_check }
+        EncryptedFileStore { path, source, key: ArcSwapOption::empty(), interrupt_check }
     }
 
     /// A file under a random key.
     #[doc(hidden)]
     pub fn with_key(path: PathBuf, key: Key) -> Self {
         let (source, interrupt_check) = (KeySource::Key(key), Box::new(|| Ok(())));
-        EncryptedFile { path, source, key: ArcSwapOption::empty(), interrupt_check }
+        EncryptedFileStore { path, source, key: ArcSwapOption::empty(), interrupt_check }
     }
 
     fn read(&self) -> Result<(Option<Salt>, Values)> {
@@ -150,7 +150,7 @@ impl EncryptedFile {
     }
 }
 
-impl TokenStore for EncryptedFile {
+impl TokenStore for EncryptedFileStore {
     fn load(&self, key: &str) -> Result<Option<Secret>> {
         Ok(self.read()?.1.remove(key))
     }
@@ -179,7 +179,11 @@ impl TokenStore for EncryptedFile {
     }
 }
 
-boardlot_service::shown_as!(EncryptedFile, |this| "EncryptedFile({})", this.path.display());
+boardlot_service::shown_as!(
+    EncryptedFileStore,
+    |this| "EncryptedFileStore({})",
+    this.path.display()
+);
 
 #[cfg(test)]
 mod tests {
@@ -203,10 +207,10 @@ mod tests {
             self.0.join("tokens")
         }
 
-        fn store(&self, passphrase: &str) -> EncryptedFile {
+        fn store(&self, passphrase: &str) -> EncryptedFileStore {
             let passphrase = Zeroizing::new(passphrase.to_owned());
             let ask = Box::new(move || Ok(passphrase.clone()));
-            EncryptedFile::new(self.path(), ask, Box::new(|| Ok(())))
+            EncryptedFileStore::new(self.path(), ask, Box::new(|| Ok(())))
         }
     }
 
@@ -216,7 +220,7 @@ mod tests {
         }
     }
 
-    fn refused(store: &EncryptedFile, path: &std::path::Path) {
+    fn refused(store: &EncryptedFileStore, path: &std::path::Path) {
         let before = fs::read(path).ok();
         for outcome in [store.load("a").map(drop), store.save("a", b"new")] {
             let error = outcome.expect_err("refused");
@@ -234,8 +238,8 @@ mod tests {
         store.save("a", b"secret-1").expect("saves");
         store.save("https://x c", b"").expect("saves");
         let again = folder.store("p");
-        assert_eq!(again.load("a").expect("loads").expect("there").as_slice(), b"secret-1");
-        assert_eq!(again.load("https://x c").expect("loads").expect("there").as_slice(), b"");
+        assert_eq!(again.load("a").expect("loads").expect("there").to_vec(), b"secret-1");
+        assert_eq!(again.load("https://x c").expect("loads").expect("there").to_vec(), b"");
         let before = fs::read(folder.path()).expect("a file");
         assert!(!before.windows(6).any(|bytes| bytes == b"secret"));
         store.save("a", b"secret-1").expect("saves");
@@ -314,7 +318,7 @@ mod tests {
     #[test]
     fn a_key_out_of_a_keychain_needs_no_passphrase() {
         let folder = Folder::new("key");
-        let store = |byte| EncryptedFile::with_key(folder.path(), Zeroizing::new([byte; 32]));
+        let store = |byte| EncryptedFileStore::with_key(folder.path(), Zeroizing::new([byte; 32]));
         store(1).save("a", b"value").expect("saves");
         assert!(store(1).load("a").expect("loads").is_some());
         refused(&store(2), &folder.path());

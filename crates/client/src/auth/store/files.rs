@@ -8,6 +8,8 @@ use std::{
     time::Duration,
 };
 
+use zeroize::Zeroizing;
+
 use super::{Secret, store_error};
 use crate::{
     error::Result,
@@ -36,9 +38,9 @@ pub fn read(path: &Path, max_bytes: u64) -> Result<Option<Secret>> {
         return Err(store_error(path, "it is too large for a token store", MOVE_AWAY));
     }
     let mut content =
-        Secret::new(Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1));
+        Zeroizing::new(Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1));
     file.take(max_bytes).read_to_end(&mut content).map_err(|e| refused(path, &e, remedy))?;
-    Ok(Some(content))
+    Ok(Some(content.into()))
 }
 
 /// Replaces a private file. The caller holds its lock.

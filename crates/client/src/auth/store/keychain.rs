@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use zeroize::Zeroizing;
 
 use super::{
-    EncryptedFile, Guard, Secret, TokenStore,
+    EncryptedFileStore, Guard, Secret, TokenStore,
     state_folder::{digest, lock_in_state_folder},
 };
 use crate::{
@@ -25,26 +25,26 @@ const FILE_KEY: u8 = b'k';
 
 /// The keychain of the user who is logged in.
 #[derive(Debug)]
-pub struct Keychain;
+pub struct KeychainStore;
 
 /// The largest entry that a keychain accepts: for the Credential Manager of Windows,
 /// CRED_MAX_CREDENTIAL_BLOB_SIZE.
 const MAX_BYTES: usize = if cfg!(windows) { 2560 } else { usize::MAX };
 
-impl Keychain {
+impl KeychainStore {
     fn file(key: &str) -> Result<PathBuf> {
         Ok(state_folder()?.join(format!("{}.tokens", digest(key))))
     }
 }
 
-impl TokenStore for Keychain {
+impl TokenStore for KeychainStore {
     fn load(&self, key: &str) -> Result<Option<Secret>> {
         let Some(entry) = platform::load(key)? else { return Ok(None) };
         match entry.split_first() {
             Some((&VALUE, value)) => Ok(Some(Secret::new(value.to_vec()))),
             Some((&FILE_KEY, bytes)) => {
                 let bytes: [u8; 32] = bytes.try_into().map_err(|_| not_ours(key))?;
-                EncryptedFile::with_key(Self::file(key)?, Zeroizing::new(bytes)).load(key)
+                EncryptedFileStore::with_key(Self::file(key)?, Zeroizing::new(bytes)).load(key)
             }
             _ => Err(not_ours(key)),
         }
@@ -64,7 +64,7 @@ impl TokenStore for Keychain {
                 bytes
             }
         };
-        EncryptedFile::with_key(Self::file(key)?, Zeroizing::new(bytes)).save(key, value)
+        EncryptedFileStore::with_key(Self::file(key)?, Zeroizing::new(bytes)).save(key, value)
     }
 
     fn delete(&self, key: &str) -> Result<()> {
@@ -78,8 +78,8 @@ impl TokenStore for Keychain {
     }
 }
 
-fn tagged(tag: u8, value: &[u8]) -> Secret {
-    let mut entry = Secret::new(Vec::with_capacity(value.len() + 1));
+fn tagged(tag: u8, value: &[u8]) -> Zeroizing<Vec<u8>> {
+    let mut entry = Zeroizing::new(Vec::with_capacity(value.len() + 1));
     entry.push(tag);
     entry.extend_from_slice(value);
     entry
@@ -164,13 +164,13 @@ mod tests {
 
     #[test]
     fn a_small_and_a_large_value_come_back_until_they_are_deleted() {
-        let (keychain, key) = (Keychain, format!("test {}", std::process::id()));
+        let (keychain, key) = (KeychainStore, format!("test {}", std::process::id()));
         assert!(keychain.load(&key).expect("loads").is_none());
         // The second is more than the Credential Manager of Windows accepts.
         for length in [10, 10_000] {
             let value = vec![b'x'; length];
             keychain.save(&key, &value).expect("saves");
-            assert_eq!(keychain.load(&key).expect("loads").expect("there").as_slice(), value);
+            assert_eq!(keychain.load(&key).expect("loads").expect("there").to_vec(), value);
         }
         keychain.delete(&key).expect("deletes");
         keychain.delete(&key).expect("deletes nothing");

@@ -16,17 +16,17 @@ const SHARDS: usize = 64;
 
 /// A store that is lost with the process. Reading and writing take no lock, because a forked child could
 /// find it locked forever.
-pub struct Memory([ArcSwap<Values>; SHARDS]);
+pub struct MemoryStore([ArcSwap<Values>; SHARDS]);
 
 type Values = BTreeMap<Arc<str>, Arc<Secret>>;
 
-impl Default for Memory {
+impl Default for MemoryStore {
     fn default() -> Self {
-        Memory(std::array::from_fn(|_| ArcSwap::default()))
+        MemoryStore(std::array::from_fn(|_| ArcSwap::default()))
     }
 }
 
-impl Memory {
+impl MemoryStore {
     fn shard(&self, key: &str) -> impl Iterator<Item = &ArcSwap<Values>> {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
@@ -45,7 +45,7 @@ impl Memory {
     }
 }
 
-impl TokenStore for Memory {
+impl TokenStore for MemoryStore {
     fn why_empty(&self, _key: &str) -> &'static str {
         "the store has no token; a MemoryStore belongs to one process alone: if another worker logged in, \
          use a store that all workers share"
@@ -72,7 +72,7 @@ impl TokenStore for Memory {
     }
 }
 
-boardlot_service::shown_as!(Memory, "Memory(..)");
+boardlot_service::shown_as!(MemoryStore, "MemoryStore(..)");
 
 #[cfg(test)]
 mod tests {
@@ -80,12 +80,12 @@ mod tests {
 
     #[test]
     fn what_is_saved_is_loaded_until_it_is_deleted() {
-        let store = Memory::default();
+        let store = MemoryStore::default();
         assert!(store.load("a").expect("loads").is_none());
         store.save("a", b"1").expect("saves");
         store.save("b", b"").expect("saves");
-        assert_eq!(store.load("a").expect("loads").expect("there").as_slice(), b"1");
-        assert_eq!(store.load("b").expect("loads").expect("there").as_slice(), b"");
+        assert_eq!(store.load("a").expect("loads").expect("there").to_vec(), b"1");
+        assert_eq!(store.load("b").expect("loads").expect("there").to_vec(), b"");
         store.delete("a").expect("deletes");
         store.delete("a").expect("deletes nothing");
         assert!(store.load("a").expect("loads").is_none());
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn many_keys_are_kept_separate() {
-        let store = Memory::default();
+        let store = MemoryStore::default();
         for n in 0..1_000 {
             store.save(&format!("key-{n}"), format!("{n}").as_bytes()).expect("saves");
         }

@@ -9,19 +9,15 @@ mod memory;
 mod sealed;
 mod state_folder;
 
-use std::{
-    ops::{Deref, DerefMut},
-    path::Path,
-    time::Duration,
-};
+use std::{ops::Deref, path::Path, time::Duration};
 
 use zeroize::Zeroizing;
 
-pub use encrypted::{EncryptedFile, Passphrase};
+pub use encrypted::{EncryptedFileStore, EncryptedFileStore as EncryptedFile, Passphrase};
 pub use files::{InterruptCheck, open_private, write as replace_private};
-pub use keychain::Keychain;
+pub use keychain::{KeychainStore, KeychainStore as Keychain};
 pub use keys::{is_token_key, refusal_key, registration_key, token_key, user_key};
-pub use memory::Memory;
+pub use memory::{MemoryStore, MemoryStore as Memory};
 pub use state_folder::digest;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -31,7 +27,9 @@ const CHANGE_LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 /// The time to wait for another process to finish a refresh, with its retries.
 pub(super) const REFRESH_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Secrets by key. Every method may block.
+/// A place where the tokens of logins are kept between runs: secrets by key. Every method may block. The stores of this
+/// crate are [`KeychainStore`](crate::KeychainStore), [`EncryptedFileStore`](crate::EncryptedFileStore) and
+/// [`MemoryStore`](crate::MemoryStore).
 pub trait TokenStore: Send + Sync {
     /// The value of a key, if there is one.
     fn load(&self, key: &str) -> Result<Option<Secret>>;
@@ -40,18 +38,21 @@ pub trait TokenStore: Send + Sync {
     /// Deletes a key; an unknown key is not an error.
     fn delete(&self, key: &str) -> Result<()>;
     /// The reason for there being no token under a key.
+    #[doc(hidden)]
     fn why_empty(&self, _key: &str) -> &'static str {
         "the store has no token"
     }
     /// Makes every other process that refreshes the value of the key wait until the guard is released, on
     /// the thread that took it. Within a process, the credentials of a key share one turn. By default no
     /// other process has the store.
+    #[doc(hidden)]
     fn lock(&self, _key: &str) -> Result<Guard> {
         Ok(Guard::new(()))
     }
 
     /// Runs work that takes a lock, uses the store and releases the lock, all on this thread: so that a
     /// store may keep something for its thread meanwhile.
+    #[doc(hidden)]
     fn on_one_thread(&self, work: Box<dyn FnOnce() + Send + '_>) {
         work();
     }
@@ -77,16 +78,10 @@ impl From<Zeroizing<Vec<u8>>> for Secret {
 }
 
 impl Deref for Secret {
-    type Target = Vec<u8>;
+    type Target = [u8];
 
-    fn deref(&self) -> &Vec<u8> {
+    fn deref(&self) -> &[u8] {
         &self.0
-    }
-}
-
-impl DerefMut for Secret {
-    fn deref_mut(&mut self) -> &mut Vec<u8> {
-        &mut self.0
     }
 }
 

@@ -64,13 +64,13 @@ impl<'a> Sealed<'a> {
 
     /// The plaintext of the values; `None` if the key is wrong or the content was changed.
     pub fn decrypt(&self, key: &Key) -> Result<Option<Secret>> {
-        let mut buffer = Secret::new(self.ciphertext.to_vec());
+        let mut buffer = Zeroizing::new(self.ciphertext.to_vec());
         let nonce = Nonce::assume_unique_for_key(self.nonce);
         let opened =
             cipher(key)?.open_in_place(nonce, Aad::from(self.associated_data), &mut buffer);
         let Ok(length) = opened.map(|plaintext| plaintext.len()) else { return Ok(None) };
         buffer.truncate(length);
-        Ok(Some(buffer))
+        Ok(Some(buffer.into()))
     }
 
     /// The values by their keys; `None` if the plaintext does not fit the keys.
@@ -104,7 +104,7 @@ pub fn seal(salt: &Salt, key: &Key, values: &Values) -> Result<Vec<u8>> {
     content.extend_from_slice(&nonce);
     // Enough that the buffer does not move and leave copies of the secrets behind.
     let capacity = values.values().map(|value| value.len() + 4).sum::<usize>();
-    let mut buffer = Secret::new(Vec::with_capacity(4 + keys.len() + capacity + TAG_BYTES));
+    let mut buffer = Zeroizing::new(Vec::with_capacity(4 + keys.len() + capacity + TAG_BYTES));
     buffer.extend_from_slice(&encoded_length(keys.len())?);
     buffer.extend_from_slice(keys.as_bytes());
     for value in values.values() {

@@ -39,16 +39,20 @@ impl From<Page> for PageSlice {
     }
 }
 
-/// One record: its position, and the key of its slice.
+/// One record, which is decoded when it is read.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordRef<'a> {
     /// The page.
+    #[doc(hidden)]
     pub page: &'a Page,
     /// The index in the page.
+    #[doc(hidden)]
     pub index: usize,
     /// The key of `fetch_many` that the record belongs to.
+    #[doc(hidden)]
     pub key: Option<&'a str>,
     /// The number to show in errors.
+    #[doc(hidden)]
     pub number: RecordNumber,
 }
 
@@ -86,16 +90,18 @@ impl RecordNumber {
 impl<'a> RecordRef<'a> {
     /// The record that many further in the same slice.
     #[must_use]
+    #[doc(hidden)]
     pub fn following(self, count: usize) -> Self {
         RecordRef { index: self.index + count, number: self.number.following(count), ..self }
     }
 
-    /// The text of the record, as it was received.
+    /// The JSON text of the record, as it was received.
     pub fn text(&self) -> &'a str {
         self.page.row_text(self.index)
     }
 
     /// The members of the record, each value as its own JSON text.
+    #[doc(hidden)]
     pub fn members(&self) -> Result<Members<'a>> {
         self.page.row(self.index)
     }
@@ -108,6 +114,7 @@ impl<'a> RecordRef<'a> {
     }
 
     /// The error for a record that is not valid JSON.
+    #[doc(hidden)]
     pub fn invalid(&self, error: &serde_json::Error) -> Error {
         self.page.invalid_record(self.index, error)
     }

@@ -195,8 +195,12 @@ fn a_signal_that_says_more_is_never_ignored_wherever_it_is() {
     ] {
         let error = read(name, 200, body).expect_err(body);
         assert_eq!(error.class().name(), "PaginationError", "{body}");
-        assert!(error.to_string().contains("client.paginate"), "{error}");
-        assert!(error.hint().contains("client.paginate(\"GET\", \"/x\""), "{}", error.hint());
+        assert!(error.to_string().contains("more records follow"), "{error}");
+        let advised = error.advice.clone().expect("advice");
+        assert!(
+            matches!(&advised, Advice::MorePages { method, path, .. } if method == "GET" && path == "/x"),
+            "{advised:?}"
+        );
     }
     for body in [
         r#"{"ret_code":0,"data":{"orders":[{"has_more":true}],"completed":true}}"#,
