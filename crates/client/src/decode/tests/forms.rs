@@ -6,7 +6,7 @@ use bytes::Bytes;
 use crate::{
     api::{ENDPOINTS, Endpoint, FORMS, Form, Of, Outcome, RecordsLocation, ResponseShape},
     decode::{parse_page, parse_registration, parse_server_time, parse_token_response},
-    error::{Error, Result},
+    error::{Advice, Error, Result},
     http::{Body, RequestPlan},
     pages::RecordsCall,
 };
