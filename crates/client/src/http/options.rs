@@ -128,7 +128,7 @@ impl Default for TransportOptions {
 impl ConnectOptions {
     /// All fields, for a test that each of them can be set: with another one, neither this nor that test compiles.
     #[doc(hidden)]
-    #[expect(clippy::type_complexity, reason = "it is the type of the options")]
+    #[allow(clippy::type_complexity, reason = "it is the type of the options")]
     pub fn fields(
         &self,
     ) -> (Duration, usize, Option<&str>, Option<&Arc<[u8]>>, Option<&Arc<ClientIdentity>>) {

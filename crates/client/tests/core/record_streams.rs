@@ -74,7 +74,7 @@ async fn a_record_knows_the_checkpoint_after_it() {
 #[tokio::test]
 async fn arguments_are_checked_before_the_stream_and_an_error_ends_it() {
     let sandbox = sandbox();
-    let refused = client(&sandbox).records(DIVIDENDS, &[("symbl", "HK.00700".into())]);
+    let refused = client(&sandbox).records(DIVIDENDS, &[("stock", "HK.00700".into())]);
     assert!(matches!(*refused.expect_err("no such argument").kind, ErrorKind::Config(_)));
     assert_eq!(sandbox.requests().len(), 0, "nothing is sent before the first record is asked for");
 
