@@ -238,9 +238,9 @@ def register_client(
     the secret: the service does not show them again.
 
     `base_url` is the address of the service. `redirect_uris` are the callback URLs of the
-    application: https, or http to a loopback address such as `http://127.0.0.1:8000/callback`.
-    The service matches them exactly. `client_name` is what the consent page shows.
-    `confidential=True` registers a client with a secret (`client_secret_post`); a response
+    application, such as `https://app.example.com/callback` or `http://localhost:8000/callback`,
+    sent as they are. The service matches them exactly. `client_name` is what the consent page
+    shows. `confidential=True` registers a client with a secret (`client_secret_post`); a response
     without a secret is not an error. `timeout`, `connect_timeout`, `max_connections`, `proxy`,
     `ca_file` and `client_cert` are as for `Client`. Raises `OAuthError` if the service rejects the
     registration.

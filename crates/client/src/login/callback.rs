@@ -76,7 +76,8 @@ impl Callback {
                 && url.host() == own.host()
                 && url.port_or_known_default() == own.port_or_known_default()
                 && url.path() == own.path()
-                && url.username().is_empty();
+                && url.username() == own.username()
+                && url.password() == own.password();
             if ours { url.query() } else { None }
         });
         query.map(Self::from_query).ok_or_else(unusable)
@@ -314,5 +315,22 @@ mod tests {
         }
         let own = "https://app.example.com";
         assert!(Callback::from_url("https://app.example.com?code=a&state=b", own).is_ok());
+    }
+
+    #[test]
+    fn a_redirect_uri_may_have_any_scheme_and_host() {
+        for own in [
+            "http://localhost:8000/callback",
+            "http://app.example.com/callback",
+            "com.example.app:/callback",
+            "com.example.app:callback",
+            "myapp://callback",
+            "https://user@app.example.com/callback",
+        ] {
+            let back = format!("{own}?code=a&state=b");
+            assert!(Callback::from_url(&back, own).is_ok(), "{own}");
+            let other = back.replacen("callback", "other", 1);
+            assert!(Callback::from_url(&other, own).is_err(), "{own}");
+        }
     }
 }
