@@ -50,6 +50,9 @@ impl SandboxCore {
             clock_offset,
             today: today.map(date_argument).transpose()?,
             faults,
+            // As the object is, it is in the hands of whoever has its address.
+            control: sandbox::Control::Allowed,
+            log: false,
         };
         let runtime = runtime().or_raise(py)?;
         py.detach(|| sandbox::Sandbox::start(options, runtime.handle()))

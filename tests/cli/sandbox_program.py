@@ -37,11 +37,13 @@ def program():
 class Program:
     """Runs until it is left. What it printed as JSON is `ready`."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, stderr=None):
         self.command = [program(), "--json", *map(str, arguments)]
+        self.stderr = stderr
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
+        pipes = {"stdout": subprocess.PIPE, "stderr": self.stderr}
+        self.process = subprocess.Popen(self.command, text=True, **pipes)
         self.ready = json.loads(self.process.stdout.readline())
         self.base_url = self.ready["base_url"]
         return self

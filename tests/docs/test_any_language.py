@@ -1,12 +1,13 @@
 """The examples of docs/any-language.md, run by the tools of their languages against the program.
 
-Those of curl run where there is a shell with curl, those of Go where Go is, and those of TypeScript
-where `tools/nightly/openapi-judges` has installed its packages.
+Those of curl run where there is a shell with curl, those of Node and Go where these are, and those
+of TypeScript where `tools/nightly/openapi-judges` has installed its packages.
 """
 
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import textwrap
@@ -19,8 +20,8 @@ from ..cli.sandbox_program import Program, program
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "any-language.md").read_text("utf-8")
-FENCE = re.compile(r'^    ```\w+ title="([^"]+)"\n(.*?)^    ```$', re.DOTALL | re.MULTILINE)
-FILES = {name: textwrap.dedent(source) for name, source in FENCE.findall(PAGE)}
+FENCE = re.compile(r'^( *)```\w+ title="([^"]+)"\n(.*?)^\1```$', re.DOTALL | re.MULTILINE)
+FILES = {name: textwrap.dedent(source) for _, name, source in FENCE.findall(PAGE)}
 NODE_MODULES = ROOT / "target" / "openapi" / "node_modules"
 
 
@@ -47,7 +48,32 @@ def run(*command, folder, **environment):
 
 
 def test_each_example_has_a_test():
-    assert set(FILES) == {"fills.sh", "fills.go", "fills.ts"}
+    tested = {"fills.sh", "fills.go", "fills.ts", "dividends.test.mjs", "dividends.sh"}
+    assert set(FILES) == tested
+
+
+def with_program(folder):
+    """The variables with which the program is found by its name."""
+    folder.joinpath("boardlot-sandbox").symlink_to(program())
+    return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+
+
+@pytest.mark.skipif(sys.platform == "win32" or shutil.which("node") is None, reason="needs Node")
+def test_a_test_of_node_drives_it(tmp_path):
+    (tmp_path / "dividends.test.mjs").write_text(FILES["dividends.test.mjs"])
+    runner = ["node", "--test", "--test-reporter", "tap", "dividends.test.mjs"]
+    lines = run(*runner, folder=tmp_path, **with_program(tmp_path))
+    assert {"# tests 4", "# pass 4"} <= set(lines)
+
+
+@pytest.mark.skipif(sys.platform == "win32" or shutil.which("curl") is None, reason="needs curl")
+def test_a_shell_script_drives_it(tmp_path):
+    (tmp_path / "dividends.sh").write_text(FILES["dividends.sh"])
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    environment = with_program(tmp_path)
+    lines = run("sh", "-eu", "dividends.sh", port, folder=tmp_path, **environment)
+    assert lines == ['"status":503', '"status":200']
 
 
 @pytest.mark.skipif(sys.platform == "win32" or shutil.which("curl") is None, reason="needs curl")
@@ -84,7 +110,7 @@ def test_typescript(service, tmp_path):
 
 def test_the_options_that_the_page_names_are_those_of_the_program():
     done = subprocess.run([program(), "--help"], capture_output=True, text=True, check=True)
-    known = set(re.findall(r"--[a-z-]+", done.stdout))
+    known = set(re.findall(r"--[a-z-]+", done.stdout)) | {"--publish"}  # of docker
     own = set(re.findall(r"`(--[a-z-]+)", PAGE)) | set(
         re.findall(r"sandbox --seed.*?(--\w+-\w+)", PAGE)
     )

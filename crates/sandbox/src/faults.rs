@@ -3,11 +3,13 @@
 use std::{fmt::Display, ops::RangeInclusive, time::Duration};
 
 use boardlot_service::error::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 use super::seeded_rng::SeededRng;
 
 /// The faults to inject, by their rates. The default is none.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Faults {
     /// Seconds before each response.
     pub latency: f64,

@@ -13,8 +13,8 @@
 //!   with code -10 in the endpoint's own envelope. A signature may do everything.
 //! - OAuth: a registration returns HTTP 201. `registration_client_uri` does not exist, and
 //!   `registration_access_token` is not accepted anywhere. A confidential client also gets a
-//!   `client_secret`. Redirect URIs are https, or http to 127.0.0.1 or `[::1]`, without a fragment. A member
-//!   that is not sent has the default of RFC 7591, but `client_secret_post`: the service has no HTTP Basic,
+//!   `client_secret`. Redirect URIs are absolute, without a fragment (RFC 6749, section 3.1.2). A member that is not
+//!   sent has the default of RFC 7591, but `client_secret_post`: the service has no HTTP Basic,
 //!   which the token endpoint rejects as `invalid_client`.
 //! - Errors of the registration and token endpoints have the form of RFC 6749, section 5.2: `error`
 //!   and `error_description`, with HTTP 400, and 401 for `invalid_client`; the two error codes of a
@@ -50,7 +50,8 @@
 //! - Markets have no daylight saving time.
 //! - With `today`, the service's clock starts at noon UTC of that day. A signature is accepted by that
 //!   clock and by the local one.
-//! - `GET /healthz` and `GET /openapi.json` are the sandbox's own: they have no faults and are not recorded.
+//! - `GET /healthz`, `GET /openapi.json` and the paths below `/_sandbox/` are the sandbox's own: they have no faults
+//!   and are not recorded.
 //! - Rows of `put` and `serve` stay in their order; those of a range of dates are sorted by their time.
 //!   Fills of `put` are returned for the default range whatever their times are.
 
@@ -82,7 +83,7 @@ use std::{
 };
 
 use boardlot_service::{
-    api::{EndpointRef, OAUTH_ENDPOINTS, ResponseShape},
+    api::EndpointRef,
     error::{Error, Result, did_you_mean},
 };
 use jiff::{Timestamp, tz::TimeZone};
@@ -93,13 +94,14 @@ pub use data::ACCOUNTS;
 pub use faults::Faults;
 pub use options::Options;
 pub use service::{
+    control::Control,
     planned_failures::PlannedFailure,
     request_log::RecordedRequest,
     server::{Encryption, Stream},
 };
 
 use credentials::{keys::generate, tokens::Tokens, verify::Credentials};
-use data::{Data, endpoints, rows::CustomRows};
+use data::{Data, rows::CustomRows};
 use faults::FaultSampler;
 use seeded_rng::SeededRng;
 use service::server::{Shared, date_offset_ms, serve};
@@ -157,6 +159,8 @@ impl Sandbox {
             failures: Mutex::default(),
             custom: Mutex::default(),
             sampler: Mutex::new(FaultSampler::new(options.faults)),
+            control: options.control,
+            has_log: options.log,
         });
         let (open, closed) = mpsc::channel();
         let (ending, ended) = watch::channel(false);
@@ -230,13 +234,7 @@ impl Sandbox {
     /// requests, used nonces, OAuth clients and their grants, and restarts the sequence of faults.
     /// Uploaded keys and the tokens of `add_bearer_token` stay.
     pub fn reset(&self) {
-        let Shared { requests, credentials, failures, custom, sampler, .. } = &*self.shared;
-        *lock(requests) = Default::default();
-        credentials.forget();
-        lock(failures).clear();
-        lock(custom).clear();
-        let mut sampler = lock(sampler);
-        *sampler = FaultSampler::new(sampler.faults.clone());
+        self.shared.reset();
     }
 
     /// Answers the requests of an endpoint with these rows, a JSON list of objects, paged as the
@@ -254,35 +252,12 @@ impl Sandbox {
 
     /// Replaces the generated rows of a built-in endpoint, as `serve` does.
     pub fn put(&self, name: &str, rows: &str, only: Vec<(String, String)>) -> Result<()> {
-        let has_rows =
-            |endpoint: &EndpointRef| matches!(endpoint.response, ResponseShape::Rows(..));
-        match endpoints().filter(has_rows).find(|endpoint| endpoint.name == name) {
-            Some(endpoint) => {
-                let rows = CustomRows::new(endpoint, rows, only)?;
-                rows.check_numbers()?;
-                self.shared.add_custom(rows);
-                Ok(())
-            }
-            None => Err(unknown_endpoint("name", name, names(endpoints().filter(has_rows)))),
-        }
+        self.shared.put("name", name, rows, only)
     }
 
     /// Fails the next requests. Planned failures come before `Faults`.
     pub fn fail_next(&self, failure: PlannedFailure) -> Result<()> {
-        failure.validate()?;
-        if let Some(name) = &failure.target
-            && !name.starts_with('/')
-        {
-            let oauth = OAUTH_ENDPOINTS.iter().map(|endpoint| EndpointRef::from(*endpoint));
-            let custom = self.shared.custom();
-            let custom = custom.iter().map(|rows| rows.endpoint.clone());
-            let known = names(endpoints().chain(oauth).chain(custom));
-            if !known.iter().any(|known| known == name) {
-                return Err(unknown_endpoint("endpoint", name, known));
-            }
-        }
-        lock(&self.shared.failures).push(failure);
-        Ok(())
+        self.shared.fail_next(failure)
     }
 
     /// The faults that are injected.
@@ -292,9 +267,7 @@ impl Sandbox {
 
     /// Replaces the faults and restarts their sequence.
     pub fn set_faults(&self, faults: Faults) -> Result<()> {
-        faults.validate()?;
-        *lock(&self.shared.sampler) = FaultSampler::new(faults);
-        Ok(())
+        self.shared.set_faults(faults)
     }
 
     /// Closes the socket, and each connection when the response that is under way on it has been sent, but

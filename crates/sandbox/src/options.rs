@@ -8,7 +8,10 @@ use std::{
 use boardlot_service::error::Result;
 use jiff::civil::{Date, date};
 
-use super::faults::{Faults, within};
+use super::{
+    faults::{Faults, within},
+    service::control::Control,
+};
 
 /// The options of a sandbox.
 #[derive(Clone, Debug)]
@@ -34,6 +37,10 @@ pub struct Options {
     pub today: Option<Date>,
     /// The faults to inject.
     pub faults: Faults,
+    /// Who may watch and drive it over HTTP.
+    pub control: Control,
+    /// True if a line for each request is printed to the standard error.
+    pub log: bool,
 }
 
 impl Default for Options {
@@ -49,6 +56,8 @@ impl Default for Options {
             clock_offset: 0.0,
             today: None,
             faults: Faults::default(),
+            control: Control::default(),
+            log: false,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, path::PathBuf};
 
-use boardlot_sandbox::{Faults, KeyAlgorithm, Options};
+use boardlot_sandbox::{Control, Faults, KeyAlgorithm, Options};
 use clap::{Parser, ValueEnum};
 use jiff::civil::Date;
 
@@ -59,6 +59,12 @@ pub struct Arguments {
     /// Print one line of JSON in place of text: base_url, accounts, key_id, private_key, token.
     #[arg(long)]
     pub json: bool,
+    /// Allow tests to watch and drive it over HTTP, under /_sandbox/, which /openapi.json then describes.
+    #[arg(long)]
+    control: bool,
+    /// Print a line for each request to the standard error: time, method, path with query, status.
+    #[arg(long)]
+    log: bool,
     /// Serve over https with this chain of certificates (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
@@ -99,6 +105,8 @@ impl Arguments {
             clock_offset: self.clock_offset,
             today: self.today,
             faults: faults(&self.faults)?,
+            control: if self.control { Control::Described } else { Control::Refused },
+            log: self.log,
         })
     }
 

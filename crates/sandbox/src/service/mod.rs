@@ -1,5 +1,6 @@
 //! The server: from a connection to the data of an endpoint.
 
+pub mod control;
 pub mod planned_failures;
 pub mod request_log;
 pub mod routes;

@@ -2,11 +2,13 @@
 
 use std::collections::VecDeque;
 
+use serde::Serialize;
+
 /// The number of requests that are kept.
 const REQUESTS_MAX: usize = 10_000;
 
 /// A request that was received.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RecordedRequest {
     /// The HTTP method.
     pub method: String,

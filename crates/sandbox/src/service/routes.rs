@@ -3,9 +3,14 @@
 use std::sync::Arc;
 
 use boardlot_service::api::EndpointRef;
-use http::StatusCode;
+use bytes::Bytes;
+use http::{Request, StatusCode};
 use percent_encoding::percent_decode_str;
 
+use super::{
+    control::{self, Control},
+    server::Shared,
+};
 use crate::{
     OPENAPI,
     data::{endpoints, rows::CustomRows},
@@ -31,6 +36,8 @@ pub enum OwnPage {
     Health,
     /// The service as an OpenAPI description.
     Description,
+    /// The sandbox watched and driven.
+    Control,
 }
 
 impl OwnPage {
@@ -38,16 +45,22 @@ impl OwnPage {
         match (method, path) {
             ("GET", "/healthz") => Some(OwnPage::Health),
             ("GET", "/openapi.json") => Some(OwnPage::Description),
+            _ if path.starts_with(control::PREFIX) => Some(OwnPage::Control),
             _ => None,
         }
     }
 
-    pub fn response(self) -> HttpResponse {
+    pub fn response(self, shared: &Shared, request: &Request<Bytes>) -> HttpResponse {
         let body = match self {
-            OwnPage::Health => r#"{"status":"ok"}"#,
-            OwnPage::Description => OPENAPI,
+            OwnPage::Health => r#"{"status":"ok"}"#.to_owned(),
+            OwnPage::Description if shared.control == Control::Described => control::description(),
+            OwnPage::Description => OPENAPI.to_owned(),
+            OwnPage::Control => {
+                let (method, path) = (request.method().as_str(), request.uri().path());
+                return control::respond(shared, method, path, request.body());
+            }
         };
-        HttpResponse::json(StatusCode::OK, body.as_bytes().to_vec())
+        HttpResponse::json(StatusCode::OK, body.into_bytes())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Serves requests: fault, route, credentials, response, record.
 
 use std::{
-    io,
+    io::{self, Write},
     pin::pin,
     sync::{Arc, Mutex, mpsc},
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -17,7 +17,7 @@ use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
-use jiff::civil::Date;
+use jiff::{Timestamp, civil::Date};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
@@ -26,6 +26,7 @@ use tokio::{
 };
 
 use super::{
+    control::Control,
     planned_failures::{PlannedFailure, next_failure},
     request_log::{RecordedRequest, RequestLog},
     routes::{RouteMatch, find},
@@ -63,6 +64,8 @@ pub struct Shared {
     /// was fixed.
     pub date_offset_ms: i64,
     pub sampler: Mutex<FaultSampler>,
+    pub control: Control,
+    pub has_log: bool,
 }
 
 impl Shared {
@@ -91,6 +94,17 @@ impl Shared {
         let mut custom = lock(&self.custom);
         custom.retain(|known| !rows.replaces(known));
         custom.push(Arc::new(rows));
+    }
+
+    /// Prints a line for a request; the status 0 is a connection that was closed without a response. Its body and
+    /// headers, which have the secrets, are not shown.
+    fn log(&self, request: &Request<Bytes>, status: u16) {
+        if self.has_log {
+            let time = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ");
+            let (method, target) = (request.method(), request.uri());
+            // Whoever closed the standard error does not want it.
+            let _ = writeln!(io::stderr(), "{time} {method} {target} {status}");
+        }
     }
 
     pub fn custom(&self) -> Vec<Arc<CustomRows>> {
@@ -189,7 +203,12 @@ async fn handle(shared: &Shared, request: Request<Incoming>) -> io::Result<Respo
     let (method, path) = (request.method().as_str(), request.uri().path());
     let found = find(method, path, &shared.custom());
     if let RouteMatch::Own(page) = found {
-        return Ok(page.response().into_response());
+        let (parts, body) = request.into_parts();
+        let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+        let request = Request::from_parts(parts, body);
+        let response = page.response(shared, &request);
+        shared.log(&request, response.status.as_u16());
+        return Ok(response.into_response());
     }
     let planned = next_failure(&mut lock(&shared.failures), &found, path);
     let (delay, fault) = lock(&shared.sampler).next();
@@ -224,11 +243,13 @@ async fn handle(shared: &Shared, request: Request<Incoming>) -> io::Result<Respo
             Some(response)
         }
     };
+    let status = response.as_ref().map_or(0, |response| response.status.as_u16());
+    shared.log(&request, status);
     lock(&shared.requests).record(RecordedRequest {
         method: request.method().to_string(),
         path: request.uri().path().to_owned(),
         query: request.uri().query().unwrap_or_default().to_owned(),
-        status: response.as_ref().map_or(0, |response| response.status.as_u16()),
+        status,
     });
     response.map(HttpResponse::into_response).ok_or(io::ErrorKind::ConnectionAborted.into())
 }

@@ -1,0 +1,271 @@
+//! The sandbox watched and driven over HTTP, for tests in any language: what [`crate::Sandbox`] does in Rust and Python,
+//! under `/_sandbox/` of the same address. `control.json` describes it.
+
+use boardlot_service::{
+    api::{AUTHORIZE, EndpointRef, OAUTH_ENDPOINTS, ResponseShape},
+    error::{Error, Result},
+};
+use bytes::Bytes;
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Map, Value, json, value::RawValue};
+
+use super::{planned_failures::PlannedFailure, server::Shared};
+use crate::{
+    OPENAPI,
+    data::{endpoints, rows::CustomRows},
+    faults::{FaultSampler, Faults},
+    lock, login, names, unknown_endpoint,
+    wire::http_response::HttpResponse,
+};
+
+/// The beginning of all its paths.
+pub const PREFIX: &str = "/_sandbox/";
+
+/// Its methods and paths below the prefix.
+const NAMES: &str = "GET requests, POST reset, POST fail-next, PUT faults, PUT rows, POST revoke-tokens, POST \
+                     revoke-grants, POST approve";
+
+/// Its description, which is added to that of the service.
+const CONTROL: &str = include_str!("control.json");
+
+/// The sandbox over HTTP: refused, or allowed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Control {
+    /// HTTP 403.
+    #[default]
+    Refused,
+    /// Allowed. `/openapi.json` is the service's alone.
+    Allowed,
+    /// Allowed, and described in `/openapi.json`.
+    Described,
+}
+
+/// The body of `fail-next`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FailNext {
+    endpoint: Option<String>,
+    #[serde(default = "once")]
+    times: Option<u64>,
+    status: Option<u16>,
+    code: Option<i64>,
+    message: Option<String>,
+}
+
+fn once() -> Option<u64> {
+    Some(1)
+}
+
+/// The body of `rows`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rows<'a> {
+    endpoint: String,
+    #[serde(borrow)]
+    rows: &'a RawValue,
+    #[serde(default)]
+    arguments: Map<String, Value>,
+}
+
+/// The body of `approve`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Approve {
+    authorize_url: String,
+    scopes: Option<Vec<String>>,
+}
+
+/// The response to a request below the prefix. Errors have a JSON object with `error`.
+pub fn respond(shared: &Shared, method: &str, path: &str, body: &Bytes) -> HttpResponse {
+    if shared.control == Control::Refused {
+        let why = "this sandbox was started without --control";
+        return failed(StatusCode::FORBIDDEN, why);
+    }
+    let name = path.strip_prefix(PREFIX).unwrap_or_default();
+    let done = match (method, name) {
+        ("GET", "requests") => Ok(json!(lock(&shared.requests).last)),
+        ("POST", "reset") => {
+            shared.reset();
+            Ok(json!({}))
+        }
+        ("POST", "fail-next") => read(body).and_then(|it| fail_next(shared, it)),
+        ("PUT", "faults") => read(body).and_then(|faults: Faults| {
+            shared.set_faults(faults.clone())?;
+            Ok(json!(faults))
+        }),
+        ("PUT", "rows") => {
+            // Borrowed, so that the rows are served as they were written.
+            read(body).and_then(|it| put(shared, &it))
+        }
+        ("POST", "revoke-tokens") => {
+            shared.credentials.tokens.revoke_access();
+            Ok(json!({}))
+        }
+        ("POST", "revoke-grants") => {
+            shared.credentials.tokens.revoke_grants();
+            Ok(json!({}))
+        }
+        ("POST", "approve") => read(body).and_then(|it| approve(shared, &it)),
+        _ => {
+            let why = format!("{method} {path} does not exist; expected one of {NAMES}");
+            return failed(StatusCode::NOT_FOUND, &why);
+        }
+    };
+    match done {
+        Ok(value) => HttpResponse::json(StatusCode::OK, value.to_string().into_bytes()),
+        Err(error) => failed(StatusCode::BAD_REQUEST, &error.to_string()),
+    }
+}
+
+/// The description of the service and of this, in JSON.
+pub fn description() -> String {
+    let whole = || -> serde_json::Result<Value> {
+        let mut service: Value = serde_json::from_str(OPENAPI)?;
+        let own: Value = serde_json::from_str(CONTROL)?;
+        for place in ["/paths", "/components/schemas"] {
+            if let (Some(Value::Object(all)), Some(Value::Object(more))) =
+                (service.pointer_mut(place), own.pointer(place))
+            {
+                all.extend(more.clone());
+            }
+        }
+        if let (Some(Value::Array(all)), Some(Value::Array(more))) =
+            (service.pointer_mut("/tags"), own.pointer("/tags"))
+        {
+            all.extend(more.iter().cloned());
+        }
+        Ok(service)
+    };
+    // Both are constants, which a test parses.
+    whole().map_or_else(|_| OPENAPI.to_owned(), |whole| whole.to_string())
+}
+
+/// The body as this type; one without anything is an empty object.
+fn read<'a, T: Deserialize<'a>>(body: &'a Bytes) -> Result<T> {
+    let text: &[u8] = if body.is_empty() { b"{}" } else { body };
+    // A list would be read as the members in their order.
+    if !text.trim_ascii_start().starts_with(b"{") {
+        return Err(Error::config("the body is not valid: expected a JSON object"));
+    }
+    serde_json::from_slice(text)
+        .map_err(|error| Error::config(format!("the body is not valid: {error}")))
+}
+
+fn failed(status: StatusCode, why: &str) -> HttpResponse {
+    HttpResponse::json(status, json!({ "error": why }).to_string().into_bytes())
+}
+
+fn fail_next(shared: &Shared, asked: FailNext) -> Result<Value> {
+    let FailNext { endpoint: target, times, status, code, message } = asked;
+    let status = status.unwrap_or(if code.is_some() { 200 } else { 503 });
+    shared.fail_next(PlannedFailure { target, times, status, code, message })?;
+    Ok(json!({}))
+}
+
+fn put(shared: &Shared, asked: &Rows<'_>) -> Result<Value> {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let only = asked.arguments.iter().map(|(name, value)| (name.clone(), text(value)));
+    shared.put("endpoint", &asked.endpoint, asked.rows.get(), only.collect())?;
+    Ok(json!({}))
+}
+
+fn approve(shared: &Shared, asked: &Approve) -> Result<Value> {
+    let tokens = &shared.credentials.tokens;
+    // A container is reached at another address than the one at which it listens.
+    let url = match asked.authorize_url.find(&*AUTHORIZE.path) {
+        Some(index) => format!("{}{}", tokens.base_url, asked.authorize_url.split_at(index).1),
+        None => asked.authorize_url.clone(),
+    };
+    let scopes = asked.scopes.as_deref();
+    let callback = login::allow_as_demo_user(tokens, &url, scopes, shared.now_ms())?;
+    Ok(json!({ "callback_url": callback }))
+}
+
+impl Shared {
+    /// Resets to the state of the seed.
+    pub fn reset(&self) {
+        let Shared { requests, credentials, failures, custom, sampler, .. } = self;
+        *lock(requests) = Default::default();
+        credentials.forget();
+        lock(failures).clear();
+        lock(custom).clear();
+        let mut sampler = lock(sampler);
+        *sampler = FaultSampler::new(sampler.faults.clone());
+    }
+
+    /// Replaces the generated rows of a built-in endpoint, whose name is this argument.
+    pub fn put(
+        &self,
+        argument: &str,
+        name: &str,
+        rows: &str,
+        only: Vec<(String, String)>,
+    ) -> Result<()> {
+        let has_rows =
+            |endpoint: &EndpointRef| matches!(endpoint.response, ResponseShape::Rows(..));
+        match endpoints().filter(has_rows).find(|endpoint| endpoint.name == name) {
+            Some(endpoint) => {
+                let rows = CustomRows::new(endpoint, rows, only)?;
+                rows.check_numbers()?;
+                self.add_custom(rows);
+                Ok(())
+            }
+            None => Err(unknown_endpoint(argument, name, names(endpoints().filter(has_rows)))),
+        }
+    }
+
+    /// Fails the next requests. Planned failures come before `Faults`.
+    pub fn fail_next(&self, failure: PlannedFailure) -> Result<()> {
+        failure.validate()?;
+        if let Some(name) = &failure.target
+            && !name.starts_with('/')
+        {
+            let oauth = OAUTH_ENDPOINTS.iter().map(|endpoint| EndpointRef::from(*endpoint));
+            let custom = self.custom();
+            let custom = custom.iter().map(|rows| rows.endpoint.clone());
+            let known = names(endpoints().chain(oauth).chain(custom));
+            if !known.iter().any(|known| known == name) {
+                return Err(unknown_endpoint("endpoint", name, known));
+            }
+        }
+        lock(&self.failures).push(failure);
+        Ok(())
+    }
+
+    /// Replaces the faults and restarts their sequence.
+    pub fn set_faults(&self, faults: Faults) -> Result<()> {
+        faults.validate()?;
+        *lock(&self.sampler) = FaultSampler::new(faults);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_it_does_is_described_beside_the_service() {
+        let service: Value = serde_json::from_str(OPENAPI).expect("JSON");
+        let whole: Value = serde_json::from_str(&description()).expect("JSON");
+        let paths = |of: &Value| of["paths"].as_object().expect("paths").clone();
+        let mut described: Vec<String> = Vec::new();
+        for (path, item) in paths(&whole) {
+            match path.strip_prefix(PREFIX) {
+                None => assert_eq!(item, service["paths"][&path]),
+                Some(name) => described.extend(
+                    item.as_object()
+                        .expect("methods")
+                        .keys()
+                        .map(|method| format!("{} {name}", method.to_uppercase())),
+                ),
+            }
+        }
+        let mut known: Vec<&str> = NAMES.split(", ").collect();
+        known.sort_unstable();
+        described.sort_unstable();
+        assert_eq!(described, known);
+        assert_eq!(paths(&whole).len(), paths(&service).len() + known.len());
+    }
+}
