@@ -82,11 +82,15 @@ def test_each_operation_of_the_documentation_is_there_with_its_parameters():
 @pytest.mark.parametrize("name", RECORDS)
 def test_records_have_the_fields_of_the_documentation(name):
     assert list(SCHEMAS[name]["properties"]) == RECORDS[name].split()
-    assert SCHEMAS[name]["additionalProperties"] is True
+    # JSON Schema allows other fields by itself. Stated, that would make a misspelt name valid
+    # TypeScript.
+    assert "additionalProperties" not in SCHEMAS[name]
 
 
 def test_limits_are_those_of_the_documentation_and_no_others():
-    uint64 = {"type": "integer", "format": "uint64", "minimum": 0, "maximum": 2**64 - 1}
+    micros = {"format": "uint64", "minimum": 0, "maximum": 2**64 - 1}
+    micros |= {"type": "integer", "x-kind": "timestamp", "x-unit": "µs"}
+    date = {"type": "string", "format": "date", "x-form": "YYYY-MM-DD"}
     expected = {
         ("fills_history", "page_size"): {
             "type": "integer",
@@ -96,16 +100,18 @@ def test_limits_are_those_of_the_documentation_and_no_others():
         },
         ("crypto_orders", "page_size"): {
             "type": "integer",
-            "minimum": 0,
+            "minimum": 1,
             "maximum": 50,
             "default": 50,
         },
-        ("crypto_orders", "acc_id"): uint64,
-        ("fills_history", "start"): uint64,
+        ("crypto_orders", "acc_id"): {"type": "string", "pattern": "^[0-9]{1,20}$"},
+        ("fills_history", "start"): micros,
+        ("fills_history", "end"): micros,
         ("fills_history", "trd_market"): {"type": "string"},
-        ("fills_history", "acc_id"): {"type": "string"},
+        ("fills_history", "acc_id"): {"type": "string", "pattern": "^[0-9]+$"},
         ("sim_positions", "market"): {"type": "integer"},
-        ("trading_days", "start"): {"type": "string", "format": "date"},
+        ("trading_days", "start"): date,
+        ("trading_days", "end"): date,
         ("trading_days", "market"): {"type": "string"},
     }
     for (of, name), schema in expected.items():
@@ -127,7 +133,9 @@ def test_what_is_not_shown_is_left_open():
     assert "type" not in SCHEMAS["PlateStocksSuccess"]["properties"]["data"]
     for name, one in operations():
         assert set(one["responses"]) == {"2XX", "default"}, f"{name} states a status"
-        assert "content" not in one["responses"]["default"]
+    # Neither the failures of OAuth, of the clock and of trading days are, nor any body of theirs.
+    for name in ("register", "authorize", "token", "server_time", "trading_days"):
+        assert "content" not in operation(name)["responses"]["default"]
 
 
 def test_envelopes_are_those_of_section_7():
@@ -145,6 +153,53 @@ def test_envelopes_are_those_of_section_7():
     # "Form not stated beyond code"; and no failure of simulated trading is shown.
     assert required("PlateStocksFailure") == ["code"]
     assert required("SimOrdersFailure") == ["ret_code"]
+    # The code of a success is not among those of failures: each envelope is narrowed by its mark.
+    assert SCHEMAS["ErrorCode"]["enum"] == [1, -2, -3, -4, -5, -6, -7, -12006]
+    for name in ("Dividends", "CryptoOrders", "PlateStocks", "SimOrders", "SimPositions"):
+        success, failure = (SCHEMAS[f"{name}{kind}"] for kind in ("Success", "Failure"))
+        mark = success["required"][0]
+        assert success["properties"][mark] == {"type": "integer", "const": 0}
+        assert failure["properties"][mark] == {"$ref": "#/components/schemas/ErrorCode"}
+
+
+@pytest.mark.parametrize(
+    ("names", "body"),
+    [
+        (["reference_futures", "dividends", "sim_orders", "sim_positions"], {"ret_code": -99}),
+        (["ipo_list_hk", "ipo_list_us", "ipo_list_cn", "ipo_list_sg"], {"ret_code": -99}),
+        (["crypto_orders", "plate_stocks"], {"code": 99, "msg": "no"}),
+        (["fills_history"], {"s": "error", "errcode": -99, "errmsg": "no"}),
+    ],
+)
+def test_any_other_response_has_the_endpoints_envelope_with_whatever_code(names, body):
+    for name in names:
+        content = operation(name)["responses"]["default"]["content"]["application/json"]
+        whole = {**content["schema"], "components": DESCRIPTION["components"]}
+        jsonschema.validate(body, whole, jsonschema.Draft202012Validator)
+        for success in ({"ret_code": 0}, {"code": 0}, {"s": "ok"}, {}):
+            with pytest.raises(jsonschema.ValidationError):
+                jsonschema.validate(success, whole, jsonschema.Draft202012Validator)
+
+
+def test_the_next_page_is_requested_with_all_parameters_of_this_one():
+    paged = ["plate_stocks", "crypto_orders", "fills_history"]
+    for name in paged:
+        link = operation(name)["responses"]["2XX"]["links"]["next"]
+        known = {f"{one['in']}.{one['name']}" for one in operation(name)["parameters"]}
+        assert set(link["parameters"]) == known
+    assert operation("fills_history")["responses"]["2XX"]["links"]["next"]["parameters"] == {
+        "path.acc_id": "$request.path.acc_id",
+        "query.trd_market": "$request.query.trd_market",
+        "query.code": "$request.query.code",
+        "query.start": "$request.query.start",
+        "query.end": "$request.query.end",
+        "query.page_flag": "$response.body#/d/page_flag",
+        "query.page_size": "$request.query.page_size",
+    }
+    assert operation("plate_stocks")["responses"]["2XX"]["links"]["next"]["requestBody"] == {
+        "next_key": "$response.body#/pagination/next_key",
+        "limit": "$request.body#/limit",
+    }
 
 
 def test_both_kinds_of_paging_are_described_for_programs():

@@ -1,7 +1,7 @@
 """What tools of others make of the description, in an environment of their own.
 
-`tools/nightly/openapi-judges` runs the official validator, schemathesis against the sandbox, and
-two generators, whose clients compile and read all pages of fills.
+`tools/nightly/openapi-judges` runs the official validator, two linters, schemathesis against the
+sandbox, and three generators, whose clients compile and read all pages of fills.
 """
 
 import json
@@ -9,10 +9,13 @@ import os
 import shutil
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import boardlot as bl
 import pytest
+
+from ..cli.sandbox_program import Program
 
 pytest.importorskip("schemathesis", reason="tools/nightly/openapi-judges runs it")
 pytestmark = pytest.mark.slow
@@ -27,6 +30,12 @@ NOT_APPLICABLE = {
     "unsupported_method": "expects HTTP 405 for another method",
     "missing_required_header": "expects HTTP 4xx, and no operation has a required header",
 }
+# The rules of the linters that do not apply, each with its reason.
+REDOCLY_RULES = [
+    "operation-4xx-response",  # "Not shown: the HTTP status codes used" (section 7)
+    "info-license",  # the service's documentation names none
+]
+SPECTRAL_RULES = {"info-contact": "off"}  # nor a contact
 # "positive_data_acceptance" applies to all but these: a valid form is no valid code or client.
 OAUTH = ["register", "authorize", "token"]
 
@@ -58,8 +67,49 @@ def service():
         yield sandbox, client._boardlot_core.token_header(None).removeprefix("Bearer "), fills
 
 
-def test_the_official_validator_accepts_it():
-    run(program("openapi-spec-validator"), DESCRIPTION)
+@pytest.fixture(scope="module", params=["service", "sandbox"])
+def description(request, tmp_path_factory):
+    """The description of the service, and that of the program, which has the sandbox's own."""
+    if request.param == "service":
+        return DESCRIPTION
+    path = tmp_path_factory.mktemp("description") / "openapi.json"
+    with Program("--control") as started:
+        # It has no proxy, as it is on this machine.
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(f"{started.base_url}/openapi.json", timeout=60) as got:
+            path.write_bytes(got.read())
+    return path
+
+
+@pytest.fixture
+def node_folder(tmp_path):
+    """A folder with the packages of `openapi_clients/package.json`."""
+    modules = os.environ.get("BOARDLOT_TEST_NODE_MODULES")
+    if modules is None or shutil.which("node") is None:
+        pytest.skip("needs Node: tools/nightly/openapi-judges installs the packages")
+    (tmp_path / "node_modules").symlink_to(Path(modules).resolve())
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    return tmp_path
+
+
+def test_the_official_validator_accepts_it(description):
+    run(program("openapi-spec-validator"), description)
+
+
+def test_redocly_finds_nothing(description, node_folder):
+    skipped = [word for rule in REDOCLY_RULES for word in ("--skip-rule", rule)]
+    options = ["--extends", "recommended", "--format", "json", *skipped]
+    environment = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
+    redocly = node_folder / "node_modules" / ".bin" / "redocly"
+    found = run(redocly, "lint", *options, description, folder=node_folder, **environment)
+    assert json.loads(found)["totals"] == {"errors": 0, "warnings": 0, "ignored": 0}
+
+
+def test_spectral_finds_nothing(description, node_folder):
+    ruleset = node_folder / "rules.json"
+    ruleset.write_text(json.dumps({"extends": ["spectral:oas"], "rules": SPECTRAL_RULES}))
+    spectral = node_folder / "node_modules" / ".bin" / "spectral"
+    run(spectral, "lint", "--fail-severity", "hint", "--ruleset", ruleset, description)
 
 
 @pytest.mark.parametrize("checks", ["all", "positive_data_acceptance"])
@@ -100,19 +150,35 @@ def test_a_generated_python_client_reads_all_fills(service, tmp_path):
     assert read.split() == [str(len(fills)), fills[-1]["code"]]
 
 
-def test_a_typescript_client_with_generated_types_reads_all_fills(service, tmp_path):
+def generated_by_openapi_typescript(folder):
+    """The types, and the program that reads with them."""
+    binary = folder / "node_modules" / ".bin" / "openapi-typescript"
+    run(binary, DESCRIPTION, "-o", folder / "schema.d.ts")
+    return "bodies_openapi_typescript.ts", "read_fills.ts"
+
+
+def generated_by_hey_api(folder):
+    """The client, and the program that reads with it."""
+    # Node imports files by their whole names.
+    output = {"path": "generated", "importFileExtension": ".js"}
+    config = json.dumps({"input": str(DESCRIPTION), "output": output})
+    (folder / "openapi-ts.config.mjs").write_text(f"export default {config};")
+    run(folder / "node_modules" / ".bin" / "openapi-ts", folder=folder)
+    return "bodies_hey_api.ts", "read_fills_hey_api.ts"
+
+
+@pytest.mark.parametrize("generate", [generated_by_openapi_typescript, generated_by_hey_api])
+def test_typescript_narrows_each_envelope_and_reads_all_fills(generate, service, node_folder):
     sandbox, token, fills = service
-    modules = os.environ.get("BOARDLOT_TEST_NODE_MODULES")
-    if modules is None or shutil.which("node") is None:
-        pytest.skip("needs Node: tools/nightly/openapi-judges installs the packages")
-    (tmp_path / "node_modules").symlink_to(Path(modules).resolve())
-    shutil.copy(HERE / "openapi_clients" / "read_fills.ts", tmp_path)
-    (tmp_path / "package.json").write_text('{"type": "module"}')
-    binaries = tmp_path / "node_modules" / ".bin"
-    run(binaries / "openapi-typescript", DESCRIPTION, "-o", tmp_path / "schema.d.ts")
+    bodies, reader = generate(node_folder)
+    shutil.copy(HERE / "openapi_clients" / bodies, node_folder / "bodies.ts")
+    for name in ("narrow.ts", reader):
+        shutil.copy(HERE / "openapi_clients" / name, node_folder)
     options = ["--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2022"]
-    run(binaries / "tsc", *options, "read_fills.ts", folder=tmp_path)
-    read = run("node", "read_fills.js", sandbox.base_url, token, "281756", folder=tmp_path)
+    compiler = node_folder / "node_modules" / ".bin" / "tsc"
+    run(compiler, *options, "narrow.ts", reader, folder=node_folder)
+    arguments = [sandbox.base_url, token, "281756"]
+    read = run("node", Path(reader).with_suffix(".js"), *arguments, folder=node_folder)
     assert read.split() == [str(len(fills)), fills[-1]["code"]]
 
 

@@ -3,10 +3,13 @@
 
 use std::fmt::Write as _;
 
-use boardlot_client::extension::api::{
-    CursorLocation, CursorPaging, ENDPOINTS, Endpoint, Envelope, Field, FirstPage, Kind, Member,
-    Method, OAUTH_ENDPOINTS, Parameter, ParameterKind, ParameterLocation, Record, RecordsLocation,
-    ResponseShape, SCOPES, Schema, TimeUnit, Value, ValueSet,
+use boardlot_client::extension::{
+    api::{
+        CursorLocation, CursorPaging, ENDPOINTS, Endpoint, Envelope, Field, FirstPage, Kind,
+        Member, Method, OAUTH_ENDPOINTS, Parameter, ParameterKind, ParameterLocation, Record,
+        RecordsLocation, ResponseShape, SCOPES, Schema, TimeUnit, Value, ValueSet, Wire,
+    },
+    error::CLOCK_OFFSET_CODE,
 };
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -97,15 +100,18 @@ const ABOUT: &str = "Securities market data, trading data and OAuth 2.1, over HT
 those of the service's documentation; what it does not show is left open here.
 
 **Success.** The HTTP statuses are not shown (section 7), so `2XX` stands for those of a success. A response is a \
-success only if its body has the success mark of its endpoint: `ret_code` 0, `code` 0 or `s` \"ok\".
+success only if its body has the success mark of its endpoint: `ret_code` 0, `code` 0 or `s` \"ok\". `ErrorCode` has the \
+numbers that are shown for failures, so that types tell a failure from a success by the mark; a failure with another \
+number has the same form, and `default` allows all of them.
 
 **Values.** A security is `{market}.{code}`. Most times are Unix timestamps in milliseconds, some in seconds or \
-microseconds: `x-unit` says which. `x-kind` `decimal` is a decimal number in a string. Ratios are percentages: 1.23 \
-means 1.23 %.
+microseconds: `x-unit` says which. `x-kind` `decimal` is a decimal number in a string, and `date` a date, whose form \
+`x-form` states. Ratios are percentages: 1.23 means 1.23 %. Ids are text: as numbers, those of 64 bits would be rounded \
+by some languages. An object may have members that are not described here.
 
 **Pages.** `x-paging` of an operation names its cursor, where the next one is in a response, and the flag that ends \
 the list; nothing else ends it, not an empty page either. A cursor is opaque and passed back unchanged. The link \
-`next` is the same in OpenAPI's words.
+`next` is the same in OpenAPI's words, with all parameters of the request.
 
 **Not described:** the WebSocket addresses, and the endpoints whose paths are not shown \
 (`get_capital_flow_history`, `request_history_kline`).";
@@ -151,7 +157,7 @@ const SHOWN: &[Shown] = &[
     Shown {
         endpoint: "trading_days",
         notes: "The response is not shown.",
-        parameters: &[],
+        parameters: &[("start", "Start date, `YYYY-MM-DD`."), ("end", "End date, `YYYY-MM-DD`.")],
         defaults: &[],
     },
     Shown {
@@ -178,7 +184,8 @@ const SHOWN: &[Shown] = &[
         endpoint: "crypto_orders",
         notes: "Open are the four states of `CryptoOrderStatus`. The unit of the times is not shown.",
         parameters: &[
-            ("page_size", "Orders in a page."),
+            ("acc_id", "Account id, a uint64 in decimal digits."),
+            ("page_size", "Orders in a page: at most 50, by default 50."),
             ("page_flag", "Omitted for the first page; then that of the page before."),
         ],
         defaults: &[("page_size", 50)],
@@ -189,14 +196,77 @@ const SHOWN: &[Shown] = &[
                 days before it; with `start` alone, to 90 days after it; with both 0, the 90 days until the \
                 current date. The values of `trd_market` are not shown.",
         parameters: &[
-            ("start", "Start of the update time."),
-            ("end", "End of the update time, after `start`."),
+            (
+                "start",
+                "Start of the update time, in microseconds since 1970. Without it, or with 0: 90 days before `end`.",
+            ),
+            (
+                "end",
+                "End of the update time, in microseconds since 1970, after `start`. Without it, or with 0: 90 days \
+                 after `start`, or the current date if there is no `start` either.",
+            ),
             ("page_flag", "Empty for the first page; then that of the page before."),
-            ("page_size", "Fills in a page."),
+            ("page_size", "Fills in a page: 10 to 50, by default 50."),
         ],
         defaults: &[("page_size", 50)],
     },
+    Shown {
+        endpoint: "authorize",
+        notes: "On success the browser is sent to `redirect_uri` with `code` and `state`. The code is valid for 5 \
+                minutes (300 s), and once.",
+        parameters: &[
+            ("code_challenge", "BASE64URL(SHA256(code_verifier)): 43 characters."),
+            ("redirect_uri", "Exactly one of the registered `redirect_uris`."),
+            ("state", "A random string of the caller, which the callback returns unchanged."),
+        ],
+        defaults: &[],
+    },
+    Shown {
+        endpoint: "token",
+        notes: "A code is exchanged within 5 minutes (300 s) and once, with the `redirect_uri` of the authorization \
+                and the original `code_verifier`; after that, the authorization starts again. A refresh returns \
+                no `refresh_token`: the one of the code exchange stays valid. Its lifetime is not shown.",
+        parameters: &[
+            ("code", "The authorization code: valid for 5 minutes (300 s), and once."),
+            ("redirect_uri", "Exactly as in the authorization."),
+            ("code_verifier", "The string whose hash was the `code_challenge`."),
+            ("refresh_token", "Of the code exchange. It is not rotated."),
+            ("client_secret", "Required if the client was registered with `client_secret_post`."),
+        ],
+        defaults: &[],
+    },
 ];
+
+/// The only value of a field, for which the document says "fixed" (sections 2.1, 2.2 and 2.9).
+const FIXED: [(&str, &str, Fixed); 4] = [
+    ("RelatedFuture", "stock_type", Fixed::Text("FUTURE")),
+    ("RelatedFuture", "future_valid", Fixed::True),
+    ("AccessToken", "token_type", Fixed::Text("Bearer")),
+    ("OAuthClient", "pkce_required", Fixed::True),
+];
+
+enum Fixed {
+    Text(&'static str),
+    True,
+}
+
+/// The values of the lists of a registration (section 2.1).
+const LISTS: [(&str, &[&str]); 2] =
+    [("grant_types", &["authorization_code", "refresh_token"]), ("response_types", &["code"])];
+
+/// Ids of decimal digits, as text.
+const DIGITS: &str = "^[0-9]+$";
+/// A uint64 in decimal digits.
+const UINT64_DIGITS: &str = "^[0-9]{1,20}$";
+/// Ids of whatever characters.
+const OPAQUE: &str = r"^\S+$";
+/// The ids of the records that are digits.
+const IDS_OF_DIGITS: [&str; 3] = ["order_id", "deal_id", "pstn_id"];
+/// The other ids of the records.
+const OPAQUE_IDS: [&str; 2] = ["order_show_id", "client_id"];
+
+/// The most dividends of a security (section 8).
+const DIVIDENDS_MAX: i128 = 100;
 
 /// The defaults of the sets of request types.
 const REQUEST_DEFAULTS: [(&str, i128); 2] = [("IpoRequest", 11), ("CnIpoRequest", 4)];
@@ -483,19 +553,35 @@ impl Operation {
                     None => typed("integer"),
                 }
             }
-            ParameterKind::AccountNumber | ParameterKind::Time(_) => uint64(),
+            ParameterKind::AccountNumber => typed("string").with("pattern", UINT64_DIGITS),
+            ParameterKind::AccountId => typed("string").with("pattern", DIGITS),
+            ParameterKind::Time(unit) => {
+                uint64().with("x-kind", "timestamp").with("x-unit", unit_symbol(unit))
+            }
             ParameterKind::Integer { max, .. } if max >= i128::from(i32::MAX) => typed("integer"),
-            // That a size is at least 1 is not shown, that it is a uint32 is.
-            ParameterKind::Integer { min, max } => typed("integer")
-                .with("minimum", if min == 1 { 0 } else { min })
-                .with("maximum", max),
-            ParameterKind::Date => typed("string").with("format", "date"),
-            ParameterKind::TextList => typed("array").with("items", typed("string")),
+            // That a page has at least one row is not shown: without it, it would never end.
+            ParameterKind::Integer { min, max } => {
+                typed("integer").with("minimum", min).with("maximum", max)
+            }
+            ParameterKind::Date => {
+                typed("string").with("format", "date").with("x-form", "YYYY-MM-DD")
+            }
+            ParameterKind::TextList => {
+                let values = LISTS.iter().find(|(name, _)| *name == parameter.name);
+                let items = typed("string");
+                let items = match values {
+                    Some((_, values)) => items.with("enum", values.to_vec()),
+                    None => items,
+                };
+                typed("array").with("items", items)
+            }
             ParameterKind::Number => typed("number"),
             ParameterKind::Flag => typed("boolean"),
             ParameterKind::Json => object(),
+            ParameterKind::FreeText if OPAQUE_IDS.contains(&&*parameter.name) => {
+                typed("string").with("pattern", OPAQUE)
+            }
             ParameterKind::Market
-            | ParameterKind::AccountId
             | ParameterKind::Decimal
             | ParameterKind::FreeText
             | ParameterKind::Segment
@@ -548,8 +634,7 @@ impl Operation {
             }
         }
         let out = typed("object").with("properties", properties);
-        let out = if required.is_empty() { out } else { out.with("required", required) };
-        out.with("additionalProperties", true)
+        if required.is_empty() { out } else { out.with("required", required) }
     }
 
     /// The form of one grant.
@@ -563,14 +648,12 @@ impl Operation {
         for name in required.iter().chain(allowed) {
             if let Some(parameter) = self.endpoint.parameter(name) {
                 let schema = self.parameter_schema(schemas, parameter);
-                properties = properties.with(name, schema.with("description", parameter.doc));
+                let doc = self.parameter_doc(parameter);
+                properties = properties.with(name, schema.with("description", doc));
             }
         }
         let required: Vec<&str> = ["grant_type"].iter().chain(required).copied().collect();
-        typed("object")
-            .with("properties", properties)
-            .with("required", required)
-            .with("additionalProperties", true)
+        typed("object").with("properties", properties).with("required", required)
     }
 
     fn responses(&self, schemas: &mut Schemas) -> Object {
@@ -582,10 +665,11 @@ impl Operation {
             ResponseShape::Object(record) => json_content(self.client_record(schemas, record)),
             ResponseShape::ServerTime(field) => json_content(schemas.add(&name, |_| {
                 let time = typed("string")
-                    .with("description", "The service's clock.")
+                    .with("description", "The service's clock, in milliseconds since 1970.")
+                    .with("pattern", DIGITS)
                     .with("x-kind", "timestamp")
                     .with("x-unit", "ms");
-                open(object().with(field, time), [*field].into())
+                object_with(object().with(field, time), [*field].into())
             })),
             ResponseShape::Rows(location, schema) => {
                 let record = match (self.variant, schema) {
@@ -622,58 +706,69 @@ impl Operation {
         }
         let any =
             object().with("description", "Any other response: statuses and bodies are not shown.");
+        let any = match self.any_failure(schemas) {
+            Some(failure) => any.with("content", json_content(failure)),
+            None => any,
+        };
         object().with("2XX", success).with("default", any)
+    }
+
+    /// A failure with whatever code, in the endpoint's envelope. That it has more than its mark is not shown:
+    /// neither are the responses for a failed or missing credential.
+    fn any_failure(&self, schemas: &mut Schemas) -> Option<Object> {
+        let (name, mark) = match self.endpoint.envelope {
+            _ if !matches!(self.endpoint.response, ResponseShape::Rows(..)) => return None,
+            Envelope::Status => ("StatusError", "s"),
+            Envelope::Code => ("CodeError", "code"),
+            Envelope::RetCode => ("RetCodeError", "ret_code"),
+            _ => return None,
+        };
+        let nonzero = typed("integer").with("not", object().with("const", 0_i128));
+        Some(schemas.add(name, |_| {
+            let properties = match mark {
+                "s" => status_failure(),
+                "code" => object().with("code", nonzero).with("msg", message()),
+                _ => ret_code_failure(nonzero),
+            };
+            let about =
+                format!("A failure in the envelope of `{mark}`, with whatever code. Section 7.");
+            object_with(properties, [mark].into()).with("description", about)
+        }))
     }
 
     /// A success or a failure of this envelope; `data` is the schema of its member `holder`.
     fn envelope(&self, schemas: &mut Schemas, name: &str, holder: &str, data: Object) -> Object {
         let endpoint = self.endpoint;
-        let message = |doc: &str| typed("string").with("description", doc);
-        let nonzero = typed("integer").with("not", object().with("const", 0_i128));
         let zero = typed("integer").with("const", 0_i128);
+        let is_shown = !endpoint.failures.is_empty();
+        let success_message = typed("string").with("description", "`success`.");
+        // "Form not stated beyond code", and those of simulated trading are not shown.
+        let required =
+            |all: &[&'static str]| if is_shown { all.to_vec() } else { all[..1].to_vec() };
         let (mark, mut success, failure) = match endpoint.envelope {
             Envelope::Status => (
                 "s",
                 object().with("s", typed("string").with("const", "ok")),
-                open(
-                    object()
-                        .with("s", typed("string").with("const", "error"))
-                        .with("errcode", typed("integer"))
-                        .with("errmsg", message("The error's message.")),
-                    ["s", "errcode", "errmsg"].into(),
-                ),
+                object_with(status_failure(), ["s", "errcode", "errmsg"].into()),
             ),
-            Envelope::Code if endpoint.failures.is_empty() => (
-                "code",
-                object().with("code", zero),
-                // "Form not stated beyond code."
-                open(object().with("code", nonzero), ["code"].into()),
-            ),
-            Envelope::Code => (
-                "code",
-                object().with("code", zero).with("msg", message("`success`.")),
-                open(
-                    object().with("code", nonzero).with("msg", message("The error's message.")),
-                    ["code", "msg"].into(),
-                ),
-            ),
-            _ if endpoint.failures.is_empty() => (
-                "ret_code",
-                object().with("ret_code", zero),
-                // Its failures are not shown.
-                open(object().with("ret_code", nonzero), ["ret_code"].into()),
-            ),
+            Envelope::Code => {
+                let code = schemas.add("ErrorCode", |_| error_code());
+                let failure = object().with("code", code);
+                let success = object().with("code", zero);
+                let (success, failure) = match is_shown {
+                    true => (success.with("msg", success_message), failure.with("msg", message())),
+                    false => (success, failure),
+                };
+                ("code", success, object_with(failure, required(&["code", "msg"]).into()))
+            }
             _ => {
-                let code = object().with("code", typed("string"));
-                let error = open(code, ["code"].into());
-                (
-                    "ret_code",
-                    object().with("ret_code", zero).with("ret_msg", message("`success`.")),
-                    open(
-                        object().with("ret_code", nonzero).with("error", error),
-                        ["ret_code", "error"].into(),
-                    ),
-                )
+                let code = schemas.add("ErrorCode", |_| error_code());
+                let success = object().with("ret_code", zero);
+                let (success, failure) = match is_shown {
+                    true => (success.with("ret_msg", success_message), ret_code_failure(code)),
+                    false => (success, object().with("ret_code", code)),
+                };
+                ("ret_code", success, object_with(failure, required(&["ret_code", "error"]).into()))
             }
         };
         success = success.with(holder, data);
@@ -685,7 +780,7 @@ impl Operation {
             required.push("pagination");
         }
         let success_name = format!("{name}Success");
-        let success = schemas.add(&success_name, |_| open(success, required.into()));
+        let success = schemas.add(&success_name, |_| object_with(success, required.into()));
         let failure = schemas.add(&format!("{name}Failure"), |_| failure);
         object().with("anyOf", [success, failure])
     }
@@ -694,6 +789,10 @@ impl Operation {
     fn data(&self, schemas: &mut Schemas, list: &str, record: Option<&Record>) -> Object {
         let items = record.map_or_else(object, |record| schemas.record(record));
         let rows = typed("array").with("items", items);
+        let rows = match self.endpoint.name.as_ref() {
+            "dividends" => rows.with("maxItems", DIVIDENDS_MAX),
+            _ => rows,
+        };
         let mut properties = object().with(list, rows);
         let mut required = vec![list.to_owned()];
         for field in self.endpoint.beside {
@@ -710,7 +809,7 @@ impl Operation {
             properties = properties.with(paging.name, cursor).with(flag, flag_schema);
             required.extend([paging.name.to_owned(), flag.to_owned()]);
         }
-        open(properties, required.into())
+        object_with(properties, required.into())
     }
 
     /// The record of an OAuth endpoint. Fields that a request sends as a list come back as one.
@@ -719,12 +818,13 @@ impl Operation {
             let mut out = fields(schemas, record.name, record.fields());
             if let Some(Node::Object(properties)) = out.0.get_mut("properties") {
                 for (name, property) in &mut properties.0 {
-                    let parameter = self.endpoint.parameter(name).map(|parameter| parameter.kind);
-                    if let (Some(ParameterKind::TextList), Node::Object(property)) =
-                        (parameter, property)
-                    {
-                        property.0.insert("type".to_owned(), "array".into());
-                        property.0.insert("items".to_owned(), typed("string").into());
+                    let parameter = self.endpoint.parameter(name);
+                    let list = parameter
+                        .filter(|parameter| matches!(parameter.kind, ParameterKind::TextList));
+                    if let (Some(parameter), Node::Object(property)) = (list, property) {
+                        property
+                            .0
+                            .extend(self.parameter_schema(&mut Schemas::default(), parameter).0);
                     }
                 }
             }
@@ -738,24 +838,31 @@ impl Operation {
         let link = object().with("operationId", self.name());
         let next =
             format!("$response.body#/{}", cursor_path(self.endpoint, paging).replace('.', "/"));
-        let same = self.endpoint.parameters.iter().filter(|parameter| parameter.required);
         let mut parameters = object();
-        for parameter in same {
-            let place = match parameter.place {
-                ParameterLocation::Path => "path",
-                ParameterLocation::Query => "query",
-                _ => continue,
+        let mut body = object();
+        for parameter in self.endpoint.parameters.iter() {
+            let is_cursor = matches!(parameter.kind, ParameterKind::Cursor);
+            let (place, name) = match parameter.place {
+                ParameterLocation::Path => ("path", &parameter.name),
+                ParameterLocation::Query => ("query", &parameter.name),
+                ParameterLocation::Body => {
+                    let same = format!("$request.body#/{}", parameter.name);
+                    body = body.with(&parameter.name, if is_cursor { next.clone() } else { same });
+                    continue;
+                }
+                ParameterLocation::Form => continue,
             };
-            let value = format!("$request.{place}.{}", parameter.name);
-            parameters = parameters.with(&format!("{place}.{}", parameter.name), value);
+            let same = format!("$request.{place}.{name}");
+            let value = if is_cursor { next.clone() } else { same };
+            parameters = parameters.with(&format!("{place}.{name}"), value);
         }
-        let link = match self.endpoint.cursor()?.place {
-            ParameterLocation::Body => {
-                let body = object().with(paging.name, next);
-                link.with("parameters", parameters).with("requestBody", body)
-            }
-            _ => link.with("parameters", parameters.with(&format!("query.{}", paging.name), next)),
-        };
+        let (endpoint, header, _) = EXAMPLE_HEADER;
+        if endpoint == self.endpoint.name {
+            let same = format!("$request.header.{header}");
+            parameters = parameters.with(&format!("header.{header}"), same);
+        }
+        let link = link.with("parameters", parameters);
+        let link = if body.0.is_empty() { link } else { link.with("requestBody", body) };
         let (flag, at_end) = paging.end;
         Some(link.with("description", format!("The next page, unless `{flag}` is {at_end}.")))
     }
@@ -765,12 +872,49 @@ fn json_content(schema: Object) -> Object {
     object().with("application/json", object().with("schema", schema))
 }
 
-/// An object with at least these members.
-fn open(properties: Object, required: Node) -> Object {
-    typed("object")
-        .with("properties", properties)
-        .with("required", required)
-        .with("additionalProperties", true)
+/// An object with at least these members. `additionalProperties` is left out, which allows others: stated, it would make
+/// every misspelt name valid in TypeScript.
+fn object_with(properties: Object, required: Node) -> Object {
+    typed("object").with("properties", properties).with("required", required)
+}
+
+/// The message of a failure.
+fn message() -> Object {
+    typed("string").with("description", "The error's message.")
+}
+
+/// A failure in the envelope of `s`.
+fn status_failure() -> Object {
+    object()
+        .with("s", typed("string").with("const", "error"))
+        .with("errcode", typed("integer").with("description", "The error's code, such as -1200."))
+        .with("errmsg", message())
+}
+
+/// A failure in the envelope of `ret_code`.
+fn ret_code_failure(code: Object) -> Object {
+    let name = typed("string").with("description", "Such as `invalid_parameter`.");
+    object()
+        .with("ret_code", code)
+        .with("ret_msg", message())
+        .with("error", object_with(object().with("code", name), ["code"].into()))
+}
+
+/// The numbers of failures that the service document shows for any endpoint. A type without 0 is what tells a failure
+/// from a success: no language has one for all numbers but 0.
+fn error_code() -> Object {
+    let shown = ENDPOINTS.iter().filter(|endpoint| !matches!(endpoint.envelope, Envelope::Status));
+    let mut codes: Vec<i64> =
+        shown.flat_map(|endpoint| endpoint.failures).map(|failure| failure.code).collect();
+    codes.push(CLOCK_OFFSET_CODE);
+    codes.sort_unstable_by_key(|code| (code.abs(), *code));
+    codes.dedup();
+    let codes: Vec<Node> = codes.into_iter().map(|code| Node::Number(code.into())).collect();
+    typed("integer").with("enum", codes).with(
+        "description",
+        "The numbers that the service's documentation shows for failures. The operation's description says which \
+         its endpoint returns; another number has the same form.",
+    )
 }
 
 fn uint64() -> Object {
@@ -818,7 +962,7 @@ fn pagination(paging: &CursorPaging) -> Object {
     let flag_doc = format!("{at_end}: this is the last page, and nothing else says so.");
     let cursor_doc =
         format!("Cursor of the next page, opaque; `{}` when there are no more.", paging.last);
-    open(
+    object_with(
         object()
             .with(flag, typed("boolean").with("description", flag_doc))
             .with(paging.name, typed("string").with("description", cursor_doc))
@@ -842,7 +986,7 @@ fn fields<'a>(
             required.push(&*field.name);
         }
     }
-    open(properties, required.into())
+    object_with(properties, required.into())
 }
 
 fn field_schema(schemas: &mut Schemas, record: &str, field: &Field) -> Object {
@@ -853,21 +997,77 @@ fn field_schema(schemas: &mut Schemas, record: &str, field: &Field) -> Object {
         });
     }
     let kind = field.json_type();
+    let name = &*field.name;
     let schema = match field.values {
         Some(set) => schemas.value_set(set),
         None if field.nullable => object().with("type", [kind, "null"]),
         None => typed(kind),
     };
-    let schema = schema.with_text("description", field.doc);
+    let schema = schema.with_text("description", &field_doc(field));
+    let schema = match FIXED.iter().find(|(of, known, _)| *of == record && *known == name) {
+        Some((_, _, Fixed::Text(text))) => schema.with("const", *text),
+        Some((_, _, Fixed::True)) => schema.with("const", true),
+        None => schema,
+    };
     let schema = match field.kind {
-        Kind::Timestamp(..) => schema.with("x-kind", "timestamp"),
+        Kind::Text if IDS_OF_DIGITS.contains(&name) => schema.with("pattern", DIGITS),
+        Kind::Text if OPAQUE_IDS.contains(&name) => schema.with("pattern", OPAQUE),
+        Kind::Timestamp(_, Wire::Text) => {
+            schema.with("pattern", DIGITS).with("x-kind", "timestamp")
+        }
+        Kind::Timestamp(_, Wire::Integer) => schema.with("x-kind", "timestamp"),
         Kind::Decimal => schema.with("x-kind", "decimal"),
-        Kind::Date => schema.with("x-kind", "date"),
+        Kind::Date => {
+            let (form, pattern) = date_form(field);
+            schema.with("pattern", pattern).with("x-kind", "date").with("x-form", form)
+        }
         _ => schema,
     };
     match field.kind {
-        Kind::Timestamp(TimeUnit::Micros, _) => schema.with("x-unit", "µs"),
+        Kind::Timestamp(unit, _) => schema.with("x-unit", unit_symbol(unit)),
         _ => schema.with_text("x-unit", field.unit_name()),
+    }
+}
+
+/// The unit of a time.
+fn unit_symbol(unit: TimeUnit) -> &'static str {
+    match unit {
+        TimeUnit::Micros => "µs",
+        unit => unit.symbol(),
+    }
+}
+
+/// The form of a date, and a pattern of it and of what the document has in place of a missing one.
+fn date_form(field: &Field) -> (&'static str, String) {
+    let (form, pattern) = match &*field.name {
+        "ex_date" => ("YYYY/MM/DD", "[0-9]{4}/[0-9]{2}/[0-9]{2}"),
+        _ => ("YYYY-MM-DD", "[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    };
+    let pattern = match field.doc {
+        doc if doc.contains("`--`") => format!("^({pattern}|--)$"),
+        doc if doc.contains("empty string") => format!("^({pattern})?$"),
+        _ => format!("^{pattern}$"),
+    };
+    (form, pattern)
+}
+
+/// The meaning of a field with the unit of a time, or the form of a date: most generators show nothing else.
+fn field_doc(field: &Field) -> String {
+    let more = match field.kind {
+        Kind::Timestamp(unit, _) => format!("in {} since 1970", unit.name()),
+        Kind::Date => format!("as `{}`", date_form(field).0),
+        Kind::Decimal => "a decimal number".to_owned(),
+        _ => match field.unit {
+            "" => return field.doc.to_owned(),
+            "not shown" => "its unit is not shown".to_owned(),
+            "%" => "in percent: 1.23 means 1.23 %".to_owned(),
+            "s" => "in seconds".to_owned(),
+            unit => format!("in {unit}"),
+        },
+    };
+    match field.doc {
+        "" => more,
+        doc => format!("{doc}; {more}"),
     }
 }
 
@@ -928,7 +1128,8 @@ mod tests {
     #[test]
     fn every_word_that_replaces_another_belongs_to_an_endpoint_and_a_parameter() {
         for shown in SHOWN {
-            let endpoint = ENDPOINTS.iter().find(|one| one.name == shown.endpoint);
+            let mut endpoints = ENDPOINTS.iter().chain(OAUTH_ENDPOINTS);
+            let endpoint = endpoints.find(|one| one.name == shown.endpoint);
             let endpoint = endpoint.expect(shown.endpoint);
             let names = shown.parameters.iter().map(|(name, _)| *name);
             for name in names.chain(shown.defaults.iter().map(|(name, _)| *name)) {
