@@ -92,9 +92,8 @@ use tokio::{sync::watch, task::JoinHandle};
 pub use credentials::keys::KeyAlgorithm;
 pub use data::ACCOUNTS;
 pub use faults::Faults;
-pub use options::Options;
+pub use options::{Control, Options};
 pub use service::{
-    control::Control,
     planned_failures::PlannedFailure,
     request_log::RecordedRequest,
     server::{Encryption, Stream},
@@ -104,7 +103,10 @@ use credentials::{keys::generate, tokens::Tokens, verify::Credentials};
 use data::{Data, rows::CustomRows};
 use faults::FaultSampler;
 use seeded_rng::SeededRng;
-use service::server::{Shared, date_offset_ms, serve};
+use service::{
+    server::serve,
+    state::{Shared, date_offset_ms},
+};
 
 /// The service as an OpenAPI 3.1 description, in JSON, which `tools/generate` writes.
 pub const OPENAPI: &str = include_str!("../openapi.json");

@@ -8,10 +8,19 @@ use std::{
 use boardlot_service::error::Result;
 use jiff::civil::{Date, date};
 
-use super::{
-    faults::{Faults, within},
-    service::control::Control,
-};
+use super::faults::{Faults, within};
+
+/// The sandbox over HTTP: refused, or allowed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Control {
+    /// HTTP 403.
+    #[default]
+    Refused,
+    /// Allowed. `/openapi.json` is the service's alone.
+    Allowed,
+    /// Allowed, and described in `/openapi.json`.
+    Described,
+}
 
 /// The options of a sandbox.
 #[derive(Clone, Debug)]

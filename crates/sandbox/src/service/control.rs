@@ -2,7 +2,7 @@
 //! under `/_sandbox/` of the same address. `control.json` describes it.
 
 use boardlot_service::{
-    api::{AUTHORIZE, EndpointRef, OAUTH_ENDPOINTS, ResponseShape},
+    api::AUTHORIZE,
     error::{Error, Result},
 };
 use bytes::Bytes;
@@ -10,36 +10,17 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{planned_failures::PlannedFailure, server::Shared};
+use super::{planned_failures::PlannedFailure, routes::CONTROL, state::Shared};
 use crate::{
-    OPENAPI,
-    data::{endpoints, rows::CustomRows},
-    faults::{FaultSampler, Faults},
-    lock, login, names, unknown_endpoint,
-    wire::http_response::HttpResponse,
+    OPENAPI, faults::Faults, lock, login, options::Control, wire::http_response::HttpResponse,
 };
-
-/// The beginning of all its paths.
-pub const PREFIX: &str = "/_sandbox/";
 
 /// Its methods and paths below the prefix.
 const NAMES: &str = "GET requests, POST reset, POST fail-next, PUT faults, PUT rows, POST revoke-tokens, POST \
                      revoke-grants, POST approve";
 
 /// Its description, which is added to that of the service.
-const CONTROL: &str = include_str!("control.json");
-
-/// The sandbox over HTTP: refused, or allowed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Control {
-    /// HTTP 403.
-    #[default]
-    Refused,
-    /// Allowed. `/openapi.json` is the service's alone.
-    Allowed,
-    /// Allowed, and described in `/openapi.json`.
-    Described,
-}
+const OWN: &str = include_str!("control.json");
 
 /// The body of `fail-next`.
 #[derive(Deserialize)]
@@ -82,7 +63,7 @@ pub fn respond(shared: &Shared, method: &str, path: &str, body: &Bytes) -> HttpR
         let why = "this sandbox was started without --control";
         return failed(StatusCode::FORBIDDEN, why);
     }
-    let name = path.strip_prefix(PREFIX).unwrap_or_default();
+    let name = path.strip_prefix(CONTROL).unwrap_or_default();
     let done = match (method, name) {
         ("GET", "requests") => Ok(json!(lock(&shared.requests).last)),
         ("POST", "reset") => {
@@ -122,7 +103,7 @@ pub fn respond(shared: &Shared, method: &str, path: &str, body: &Bytes) -> HttpR
 pub fn description() -> String {
     let whole = || -> serde_json::Result<Value> {
         let mut service: Value = serde_json::from_str(OPENAPI)?;
-        let own: Value = serde_json::from_str(CONTROL)?;
+        let own: Value = serde_json::from_str(OWN)?;
         for place in ["/paths", "/components/schemas"] {
             if let (Some(Value::Object(all)), Some(Value::Object(more))) =
                 (service.pointer_mut(place), own.pointer(place))
@@ -182,65 +163,6 @@ fn approve(shared: &Shared, asked: &Approve) -> Result<Value> {
     Ok(json!({ "callback_url": callback }))
 }
 
-impl Shared {
-    /// Resets to the state of the seed.
-    pub fn reset(&self) {
-        let Shared { requests, credentials, failures, custom, sampler, .. } = self;
-        *lock(requests) = Default::default();
-        credentials.forget();
-        lock(failures).clear();
-        lock(custom).clear();
-        let mut sampler = lock(sampler);
-        *sampler = FaultSampler::new(sampler.faults.clone());
-    }
-
-    /// Replaces the generated rows of a built-in endpoint, whose name is this argument.
-    pub fn put(
-        &self,
-        argument: &str,
-        name: &str,
-        rows: &str,
-        only: Vec<(String, String)>,
-    ) -> Result<()> {
-        let has_rows =
-            |endpoint: &EndpointRef| matches!(endpoint.response, ResponseShape::Rows(..));
-        match endpoints().filter(has_rows).find(|endpoint| endpoint.name == name) {
-            Some(endpoint) => {
-                let rows = CustomRows::new(endpoint, rows, only)?;
-                rows.check_numbers()?;
-                self.add_custom(rows);
-                Ok(())
-            }
-            None => Err(unknown_endpoint(argument, name, names(endpoints().filter(has_rows)))),
-        }
-    }
-
-    /// Fails the next requests. Planned failures come before `Faults`.
-    pub fn fail_next(&self, failure: PlannedFailure) -> Result<()> {
-        failure.validate()?;
-        if let Some(name) = &failure.target
-            && !name.starts_with('/')
-        {
-            let oauth = OAUTH_ENDPOINTS.iter().map(|endpoint| EndpointRef::from(*endpoint));
-            let custom = self.custom();
-            let custom = custom.iter().map(|rows| rows.endpoint.clone());
-            let known = names(endpoints().chain(oauth).chain(custom));
-            if !known.iter().any(|known| known == name) {
-                return Err(unknown_endpoint("endpoint", name, known));
-            }
-        }
-        lock(&self.failures).push(failure);
-        Ok(())
-    }
-
-    /// Replaces the faults and restarts their sequence.
-    pub fn set_faults(&self, faults: Faults) -> Result<()> {
-        faults.validate()?;
-        *lock(&self.sampler) = FaultSampler::new(faults);
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,7 +174,7 @@ mod tests {
         let paths = |of: &Value| of["paths"].as_object().expect("paths").clone();
         let mut described: Vec<String> = Vec::new();
         for (path, item) in paths(&whole) {
-            match path.strip_prefix(PREFIX) {
+            match path.strip_prefix(CONTROL) {
                 None => assert_eq!(item, service["paths"][&path]),
                 Some(name) => described.extend(
                     item.as_object()

@@ -5,3 +5,4 @@ pub mod planned_failures;
 pub mod request_log;
 pub mod routes;
 pub mod server;
+pub mod state;

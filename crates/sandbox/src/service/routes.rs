@@ -3,19 +3,11 @@
 use std::sync::Arc;
 
 use boardlot_service::api::EndpointRef;
-use bytes::Bytes;
-use http::{Request, StatusCode};
 use percent_encoding::percent_decode_str;
 
-use super::{
-    control::{self, Control},
-    server::Shared,
-};
 use crate::{
-    OPENAPI,
     data::{endpoints, rows::CustomRows},
     login,
-    wire::http_response::HttpResponse,
 };
 
 /// The result of matching a request line.
@@ -28,6 +20,9 @@ pub enum RouteMatch {
     Own(OwnPage),
     Nothing,
 }
+
+/// The beginning of the paths by which tests watch and drive the sandbox.
+pub const CONTROL: &str = "/_sandbox/";
 
 /// A page that the service does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,22 +40,9 @@ impl OwnPage {
         match (method, path) {
             ("GET", "/healthz") => Some(OwnPage::Health),
             ("GET", "/openapi.json") => Some(OwnPage::Description),
-            _ if path.starts_with(control::PREFIX) => Some(OwnPage::Control),
+            _ if path.starts_with(CONTROL) => Some(OwnPage::Control),
             _ => None,
         }
-    }
-
-    pub fn response(self, shared: &Shared, request: &Request<Bytes>) -> HttpResponse {
-        let body = match self {
-            OwnPage::Health => r#"{"status":"ok"}"#.to_owned(),
-            OwnPage::Description if shared.control == Control::Described => control::description(),
-            OwnPage::Description => OPENAPI.to_owned(),
-            OwnPage::Control => {
-                let (method, path) = (request.method().as_str(), request.uri().path());
-                return control::respond(shared, method, path, request.body());
-            }
-        };
-        HttpResponse::json(StatusCode::OK, body.into_bytes())
     }
 }
 

@@ -1,23 +1,19 @@
 //! Serves requests: fault, route, credentials, response, record.
 
 use std::{
-    io::{self, Write},
+    io,
     pin::pin,
-    sync::{Arc, Mutex, mpsc},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    sync::{Arc, mpsc},
+    time::Duration,
 };
 
-use boardlot_service::{
-    api::{EndpointRef, ResponseShape, midnight},
-    error::CLOCK_OFFSET_CODE,
-};
+use boardlot_service::api::{EndpointRef, ResponseShape};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
-use jiff::{Timestamp, civil::Date};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
@@ -26,19 +22,19 @@ use tokio::{
 };
 
 use super::{
-    control::Control,
-    planned_failures::{PlannedFailure, next_failure},
-    request_log::{RecordedRequest, RequestLog},
-    routes::{RouteMatch, find},
+    control,
+    planned_failures::next_failure,
+    request_log::RecordedRequest,
+    routes::{OwnPage, RouteMatch, find},
+    state::Shared,
 };
 use crate::{
-    credentials::{
-        scopes::{PERMISSION_DENIED, Scopes},
-        verify::Credentials,
-    },
-    data::{Data, endpoints, rows::CustomRows},
-    faults::{Fault, FaultSampler},
+    OPENAPI,
+    credentials::scopes::PERMISSION_DENIED,
+    data::endpoints,
+    faults::Fault,
     lock,
+    options::Control,
     wire::{
         arguments::Arguments,
         envelope::{HandlerResult, INVALID, Rejection},
@@ -48,79 +44,6 @@ use crate::{
 
 const HTML_PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Sign in</title></head>\
                          <body><h1>Sign in to the network</h1></body></html>\n";
-
-/// State shared by all connections.
-#[derive(Debug)]
-pub struct Shared {
-    pub data: Data,
-    pub credentials: Credentials,
-    pub clock_offset_ms: i64,
-    pub requests: Mutex<RequestLog>,
-    /// In their order.
-    pub failures: Mutex<Vec<PlannedFailure>>,
-    /// The rows that the user brought along, the newest last.
-    pub custom: Mutex<Vec<Arc<CustomRows>>>,
-    /// The lead of the service's clock over the one that checks signatures: the sandbox's date
-    /// was fixed.
-    pub date_offset_ms: i64,
-    pub sampler: Mutex<FaultSampler>,
-    pub control: Control,
-    pub has_log: bool,
-}
-
-impl Shared {
-    /// The time by which credentials are checked.
-    pub fn now_ms(&self) -> i64 {
-        local_ms().saturating_add(self.clock_offset_ms)
-    }
-
-    /// The service's time, which follows the date that was fixed.
-    pub fn service_ms(&self) -> i64 {
-        self.now_ms().saturating_add(self.date_offset_ms)
-    }
-
-    /// The scopes of an authenticated request. If the date was fixed, a signature is accepted by either
-    /// clock: a client uses its own until it has read that of the service.
-    fn scopes(&self, request: &Request<Bytes>) -> Result<Scopes, Rejection> {
-        let checked = self.credentials.check(request, self.now_ms());
-        checked.or_else(|rejection| match rejection.code {
-            CLOCK_OFFSET_CODE => self.credentials.check(request, self.service_ms()),
-            _ => Err(rejection),
-        })
-    }
-
-    /// Adds rows, replacing those for the same requests.
-    pub fn add_custom(&self, rows: CustomRows) {
-        let mut custom = lock(&self.custom);
-        custom.retain(|known| !rows.replaces(known));
-        custom.push(Arc::new(rows));
-    }
-
-    /// Prints a line for a request; the status 0 is a connection that was closed without a response. Its body and
-    /// headers, which have the secrets, are not shown.
-    fn log(&self, request: &Request<Bytes>, status: u16) {
-        if self.has_log {
-            let time = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ");
-            let (method, target) = (request.method(), request.uri());
-            // Whoever closed the standard error does not want it.
-            let _ = writeln!(io::stderr(), "{time} {method} {target} {status}");
-        }
-    }
-
-    pub fn custom(&self) -> Vec<Arc<CustomRows>> {
-        lock(&self.custom).clone()
-    }
-}
-
-fn local_ms() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// The lead of noon UTC of a date: a sandbox that starts then stays on that date for half a day.
-pub fn date_offset_ms(date: Date) -> i64 {
-    (midnight(date) / 1_000 + 12 * 3_600_000).saturating_sub(local_ms())
-}
 
 /// Serves until the future is dropped, or until what is under way when `ending` becomes true has been answered.
 /// Each connection holds `open` until it is closed.
@@ -206,7 +129,7 @@ async fn handle(shared: &Shared, request: Request<Incoming>) -> io::Result<Respo
         let (parts, body) = request.into_parts();
         let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
         let request = Request::from_parts(parts, body);
-        let response = page.response(shared, &request);
+        let response = own_page(shared, page, &request);
         shared.log(&request, response.status.as_u16());
         return Ok(response.into_response());
     }
@@ -252,6 +175,20 @@ async fn handle(shared: &Shared, request: Request<Incoming>) -> io::Result<Respo
         status,
     });
     response.map(HttpResponse::into_response).ok_or(io::ErrorKind::ConnectionAborted.into())
+}
+
+/// The response of a page of the sandbox's own.
+fn own_page(shared: &Shared, page: OwnPage, request: &Request<Bytes>) -> HttpResponse {
+    let body = match page {
+        OwnPage::Health => r#"{"status":"ok"}"#.to_owned(),
+        OwnPage::Description if shared.control == Control::Described => control::description(),
+        OwnPage::Description => OPENAPI.to_owned(),
+        OwnPage::Control => {
+            let (method, path) = (request.method().as_str(), request.uri().path());
+            return control::respond(shared, method, path, request.body());
+        }
+    };
+    HttpResponse::json(StatusCode::OK, body.into_bytes())
 }
 
 /// The code beside `rate_limited`: the service document shows none.
