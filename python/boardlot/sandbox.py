@@ -35,9 +35,10 @@ class Sandbox(Built):
     simulated account has as many, up to 40. `plate_stocks` is the number of stocks in a plate.
     `today`, a `date`, fixes the day on which the data end and the service's clock starts, at
     noon UTC; by default it is the current one. The clock is `clock_offset` seconds ahead. Access
-    tokens are valid for `token_lifetime` seconds. `faults` is a `Faults`. Use it in a `with`
-    block, or call `close()`. Raises `ConfigError` for an argument that is not valid, also in its
-    methods, and for a port that is in use.
+    tokens are valid for `token_lifetime` seconds. `faults` is a `Faults`. Whoever reaches its
+    address can drive it over HTTP, below `/_sandbox/`. Use it in a `with` block, or call
+    `close()`. Raises `ConfigError` for an argument that is not valid, also in its methods, and
+    for a port that is in use.
 
     >>> sandbox = bl.Sandbox(seed=7)
     >>> client = sandbox.client()

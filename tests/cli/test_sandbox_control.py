@@ -216,9 +216,12 @@ def test_a_wrong_body_is_refused_with_what_is_expected(method, name, body, said,
 
 
 def test_other_paths_and_methods_are_refused_with_those_that_exist(program):
-    for method, name in (("GET", "reset"), ("POST", "nothing"), ("DELETE", "rows")):
+    for method, name, expected in (
+        *(("GET", "reset", 405), ("DELETE", "rows", 405)),
+        *(("POST", "nothing", 404), ("GET", "", 404)),
+    ):
         status, body = program.fetch(method, f"/_sandbox/{name}")
-        assert status == 404
+        assert status == expected
         assert "POST fail-next" in body["error"]
 
 

@@ -133,6 +133,15 @@ def test_schemathesis_finds_no_failure(checks, service, tmp_path):
     assert len(sandbox.requests) > 300
 
 
+def test_schemathesis_finds_no_failure_in_what_drives_the_sandbox(tmp_path):
+    # A valid body may name no endpoint, and nothing of it needs credentials.
+    options = ["--checks", "all", "--exclude-checks", "positive_data_acceptance"]
+    with Program("--control") as started:
+        command = [program("schemathesis"), "run", f"{started.base_url}/openapi.json"]
+        command += ["--include-path-regex", "^/_sandbox/", "--phases", "coverage,fuzzing"]
+        run(*command, "--seed", "7", "-n", "60", "--no-color", *options, folder=tmp_path)
+
+
 def test_a_generated_python_client_reads_all_fills(service, tmp_path):
     sandbox, token, fills = service
     generate = [program("openapi-python-client"), "generate", "--meta", "none", "--path"]

@@ -743,8 +743,9 @@ impl Operation {
         let is_shown = !endpoint.failures.is_empty();
         let success_message = typed("string").with("description", "`success`.");
         // "Form not stated beyond code", and those of simulated trading are not shown.
-        let required =
-            |all: &[&'static str]| if is_shown { all.to_vec() } else { all[..1].to_vec() };
+        let required = |mark: &'static str, more: &'static str| -> Node {
+            if is_shown { [mark, more].into() } else { [mark].into() }
+        };
         let (mark, mut success, failure) = match endpoint.envelope {
             Envelope::Status => (
                 "s",
@@ -759,7 +760,7 @@ impl Operation {
                     true => (success.with("msg", success_message), failure.with("msg", message())),
                     false => (success, failure),
                 };
-                ("code", success, object_with(failure, required(&["code", "msg"]).into()))
+                ("code", success, object_with(failure, required("code", "msg")))
             }
             _ => {
                 let code = schemas.add("ErrorCode", |_| error_code());
@@ -768,7 +769,7 @@ impl Operation {
                     true => (success.with("ret_msg", success_message), ret_code_failure(code)),
                     false => (success, object().with("ret_code", code)),
                 };
-                ("ret_code", success, object_with(failure, required(&["ret_code", "error"]).into()))
+                ("ret_code", success, object_with(failure, required("ret_code", "error")))
             }
         };
         success = success.with(holder, data);

@@ -6,7 +6,7 @@ use boardlot_service::{
     error::{Error, Result},
 };
 use bytes::Bytes;
-use http::StatusCode;
+use http::{HeaderValue, StatusCode, header::ALLOW};
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
@@ -90,7 +90,12 @@ pub fn respond(shared: &Shared, method: &str, path: &str, body: &Bytes) -> HttpR
         ("POST", "approve") => read(body).and_then(|it| approve(shared, &it)),
         _ => {
             let why = format!("{method} {path} does not exist; expected one of {NAMES}");
-            return failed(StatusCode::NOT_FOUND, &why);
+            let mut known = NAMES.split(", ").filter_map(|one| one.split_once(' '));
+            return match known.find(|(_, known)| *known == name) {
+                Some((allowed, _)) => failed(StatusCode::METHOD_NOT_ALLOWED, &why)
+                    .with(ALLOW, HeaderValue::from_static(allowed)),
+                None => failed(StatusCode::NOT_FOUND, &why),
+            };
         }
     };
     match done {
