@@ -156,7 +156,6 @@ fn classes(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     import(py, "boardlot.errors")
 }
 
-
 /// The exception object for an error.
 pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
     let errors = classes(py)?;

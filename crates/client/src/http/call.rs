@@ -19,7 +19,7 @@ use super::{
     wait_times::{WaitReason, WaitTimes},
 };
 use crate::{
-    api::{MARKETS, endpoint, suggest_market, suggest_symbol},
+    api::{MARKETS, suggest_market, suggest_symbol},
     error::{Error, ErrorKind, FailureClass, Redactor, Result, Unredacted},
     shared_limit::boot_nanos,
 };
@@ -255,30 +255,11 @@ fn advised(error: Error, authorization: &CallAuthorization<'_>, request: &Reques
                     let advice = format!("Did you mean '{meant}'? {}", error.hint());
                     error.with_advice(advice.trim_end().to_owned())
                 }
-                None if is_about_account(&error, request) => {
-                    let is_market = |part: &str| MARKETS.contains(&part);
-                    let order = match request.url.path().split('/').any(is_market) {
-                        true => "The account comes before the market. ",
-                        false => "",
-                    };
-                    error.with_advice(format!("{order}{ACCOUNTS}"))
-                }
                 None => error,
             }
         }
         _ => error,
     }
-}
-
-const ACCOUNTS: &str = "Check acc_id: in the terms of the service's documentation, crypto_orders reads a \
-                        crypto account, sim_orders and sim_positions read a simulated trading account, and \
-                        fills_history reads a trading account.";
-
-/// Returns true if the service's message is about the account of the request.
-fn is_about_account(error: &Error, request: &Request) -> bool {
-    let message = error.api_failure().map(|failure| failure.message.to_lowercase());
-    message.is_some_and(|message| message.contains("acc_id") || message.contains("account"))
-        && endpoint(&request.label).is_some_and(|endpoint| endpoint.parameter("acc_id").is_some())
 }
 
 /// Suggests what a symbol or market in the URL was meant to be.

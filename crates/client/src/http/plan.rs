@@ -137,13 +137,7 @@ impl RequestPlan {
         };
         if let Some(missing) = endpoint.arguments().find(|p| p.required && given(&p.name).is_none())
         {
-            let meant = |name: &str| !did_you_mean(name, [missing.name.as_ref()]).is_empty();
-            let mut undeclared = arguments.iter().filter(|(n, _)| endpoint.parameter(n).is_none());
-            let misspelled =
-                undeclared.find(|(name, _)| meant(name)).map_or_else(String::new, |(name, _)| {
-                    format!("; did you misspell it as '{name}'?")
-                });
-            return Err(Error::config(format!("{} is missing{misspelled}", missing.name)));
+            return Err(Error::config(format!("{} is missing", missing.name)));
         }
         let mut values = Vec::with_capacity(arguments.len());
         for (name, argument) in arguments {
