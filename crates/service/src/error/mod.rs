@@ -40,7 +40,7 @@ pub struct Error {
     pub checkpoint: Option<String>,
     /// Advice that is more specific than that of the kind, if there is any.
     #[doc(hidden)]
-    pub advice: Option<Advice>,
+    pub advice: Option<Box<Advice>>,
     /// The login that is needed, if one is; the hint ends with it.
     #[doc(hidden)]
     pub login: Option<Box<Login>>,
@@ -361,7 +361,7 @@ impl Error {
     #[must_use]
     #[doc(hidden)]
     pub fn with_advice(mut self, advice: impl Into<Advice>) -> Self {
-        self.advice = Some(advice.into());
+        self.advice = Some(Box::new(advice.into()));
         self
     }
 
@@ -369,7 +369,7 @@ impl Error {
     #[must_use]
     #[doc(hidden)]
     pub fn or_advice(mut self, advice: impl Into<Advice>) -> Self {
-        self.advice.get_or_insert_with(|| advice.into());
+        self.advice.get_or_insert_with(|| Box::new(advice.into()));
         self
     }
 
@@ -440,7 +440,7 @@ impl Error {
             return Some(hint.to_owned());
         }
         let login = self.login.as_deref().map(log_in);
-        match (self.advice.as_ref().map(advise), login) {
+        match (self.advice.as_deref().map(advise), login) {
             (Some(advice), Some(login)) => Some(format!("{advice} {login}")),
             (Some(advice), None) => Some(advice),
             (None, Some(login)) => Some(login),

@@ -198,7 +198,7 @@ fn a_signal_that_says_more_is_never_ignored_wherever_it_is() {
         assert!(error.to_string().contains("more records follow"), "{error}");
         let advised = error.advice.clone().expect("advice");
         assert!(
-            matches!(&advised, Advice::MorePages { method, path, .. } if method == "GET" && path == "/x"),
+            matches!(&*advised, Advice::MorePages { method, path, .. } if method == "GET" && path == "/x"),
             "{advised:?}"
         );
     }
