@@ -179,7 +179,7 @@ impl Service {
                 found.partition_point(|fill| self.key(fill) <= last)
             }
         };
-        let page = found.iter().skip(first).take(self.page_size);
+        let mut page = found.iter().skip(first).take(self.page_size);
         let rows: Vec<String> = page
             .clone()
             .map(|fill| {
@@ -189,7 +189,7 @@ impl Service {
             })
             .collect();
         let next = first + rows.len();
-        let flag = match page.last() {
+        let flag = match page.next_back() {
             Some(last) if self.by_last_row => {
                 let (first, id) = self.key(last);
                 format!("{first}_{id}")
