@@ -43,7 +43,7 @@ mod _core {
         client::paging::DateRangeCore,
         client::rate_limit::{RateLimitCore, application_limit},
         client::response::{Explanation, Response},
-        client::stored_records::{fill_rows, micros, record_texts, stored_records},
+        client::stored_records::{fill_rows, micros, record_texts, stored_records, typed_records},
         client::time_range::time_range_of,
         credentials::oauth::OAuth,
         credentials::profile::{

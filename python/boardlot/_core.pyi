@@ -975,6 +975,9 @@ def _record_texts(
     rows: _Rows, identity: list[str], ignored: list[str]
 ) -> list[tuple[str, str, str]]: ...
 def _fill_rows(rows: _Rows) -> list[tuple[str, int, str | None, str]]: ...
+def _typed_records(
+    texts: bytes, fields: list[tuple[str, str, str]]
+) -> list[tuple[str | int | float | bool | None, ...]]: ...
 def _stored_records(
     method: str | Endpoint[Any],
     arguments: list[tuple[str, Any]],

@@ -1,6 +1,9 @@
 //! For `boardlot.archive`: the texts of records, and records made of such texts.
 
-use pyo3::pybacked::PyBackedBytes;
+use pyo3::{
+    pybacked::PyBackedBytes,
+    types::{PyBool, PyFloat},
+};
 use tokio::sync::oneshot::Receiver;
 
 use super::endpoint_arguments::{Arguments, endpoint_arguments};
@@ -11,7 +14,10 @@ use crate::{
 };
 use boardlot_client::extension::{
     api::{EncodedValue, Field, Parameter, ParameterKind, TimeUnit},
-    decode::{PageSlice, Rows as Core, StoredFill, StoredRecord, page_of_texts},
+    decode::{
+        PageSlice, Rows as Core, StoredFill, StoredRecord, TypedFields, TypedRecord, TypedValue,
+        kind_named, page_of_texts,
+    },
     os::threads,
     pages::RecordsCall,
 };
@@ -42,6 +48,55 @@ pub fn record_texts(
 pub fn fill_rows(py: Python<'_>, rows: &Bound<'_, Rows>) -> PyResult<Vec<StoredFill>> {
     let rows = rows.get().core();
     py.detach(|| rows.to_stored_fills()).or_raise(py)
+}
+
+/// The typed values of stored records, which are JSON texts separated by commas: a tuple for each, which begins
+/// with the names of the fields whose values are not of their kind (separated by commas, `None` without any), in
+/// the order of the fields. Each of these has a name, and the kind and unit of a schema.
+#[pyfunction]
+#[pyo3(name = "_typed_records")]
+pub fn typed_records<'py>(
+    py: Python<'py>,
+    texts: &[u8],
+    fields: Vec<(String, String, String)>,
+) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+    let names: Vec<&str> = fields.iter().map(|(name, ..)| name.as_str()).collect();
+    let kinds = fields.iter().map(|(name, kind, unit)| {
+        let known = kind_named(kind, unit);
+        known.map(|kind| (name.clone(), kind)).ok_or_else(|| {
+            let shown = format!("'{}'", kind.escape_debug());
+            raise(py, Error::argument("kind", &shown, "the kind of a field"))
+        })
+    });
+    let known = TypedFields::new(kinds.collect::<PyResult<Vec<_>>>()?);
+    let page = py.detach(|| page_of_texts(texts, None)).or_raise(py)?;
+    let records = py.detach(|| known.records(&page)).or_raise(py)?;
+    records.into_iter().map(|record| typed_tuple(py, &names, &record)).collect()
+}
+
+fn typed_tuple<'py>(
+    py: Python<'py>,
+    names: &[&str],
+    record: &TypedRecord<'_>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let unconverted: Vec<&str> =
+        record.unconverted.iter().filter_map(|index| names.get(*index).copied()).collect();
+    let first = match unconverted.is_empty() {
+        true => py.None().into_bound(py),
+        false => PyString::new(py, &unconverted.join(",")).into_any(),
+    };
+    let values = record.values.iter().map(|value| {
+        Ok(match value {
+            TypedValue::Null => py.None().into_bound(py),
+            TypedValue::Text(text) => PyString::new(py, text).into_any(),
+            TypedValue::Integer(integer) => integer.into_pyobject(py)?.into_any(),
+            TypedValue::Number(number) => PyFloat::new(py, *number).into_any(),
+            TypedValue::Flag(flag) => PyBool::new(py, *flag).to_owned().into_any(),
+        })
+    });
+    let values: Vec<Bound<'py, PyAny>> =
+        std::iter::once(Ok(first)).chain(values).collect::<PyResult<_>>()?;
+    PyTuple::new(py, values)
 }
 
 /// The rows of a call to the method with this name, made of stored texts. Checks the arguments as

@@ -17,6 +17,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 mod text_export;
+mod typed_records;
 mod undeclared_names;
 
 pub use arrow::{
@@ -33,6 +34,7 @@ pub use rules::is_last_page;
 pub use scalars::NOT_A_NUMBER;
 pub use selection::Selection;
 pub use stored::{StoredFill, StoredRecord, page_of_texts};
+pub use typed_records::{TypedFields, TypedRecord, TypedValue, kind_named};
 pub use undeclared_names::UndeclaredNames;
 
 pub(crate) use envelope::check_credentials;
