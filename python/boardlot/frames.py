@@ -6,7 +6,8 @@ nothing here looks at single values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Collection, Iterator
 from datetime import timezone
 from typing import Any, Protocol
 
@@ -124,6 +125,23 @@ def file_columns(rows: Rows, invalid: Invalid = "raise") -> pyarrow.Table:
     schema = pa.schema([*table.schema, *(pa.field(name, pa.string()) for name in others)])
     columns = [*table.columns, *(pa.array(values, pa.string()) for values in texts)]
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def without_empty_objects(table: pyarrow.Table, texts: Collection[str] = ()) -> pyarrow.Table:
+    """The table with the JSON of objects that have no members in any row: Parquet has no type for
+    them. So have the columns with the names `texts`."""
+    import pyarrow as pa
+
+    for place, field in enumerate(table.schema):
+        if pa.types.is_struct(field.type) and (not field.type.num_fields or field.name in texts):
+            values = table.column(place).to_pylist()
+            column = pa.array(
+                [None if value is None else json.dumps(value, default=str) for value in values],
+                pa.string(),
+            )
+            as_text = pa.field(field.name, pa.string(), metadata=field.metadata)
+            table = table.set_column(place, as_text, column)
+    return table
 
 
 def record_batch(columns: Any) -> pyarrow.RecordBatch:

@@ -14,6 +14,7 @@ from datetime import timedelta
 
 import boardlot as bl
 
+from .columns import check_columns
 from .service import DAY, fill, fills_path, path_of, serve, unavailable
 
 HOUR = timedelta(hours=1)
@@ -253,6 +254,7 @@ async def _run(seeds, target, terminate):
         try:
             for seed in seeds:
                 await History(seed, world).run()
+            check_columns(world.archive)
         finally:
             await world.client.close()
             await world.other.close()

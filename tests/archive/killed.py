@@ -2,15 +2,18 @@
 
 `update TARGET URL ACCOUNT`: updates fills and a plate. `verify TARGET URL ACCOUNT`: verifies the
 fills of Hong Kong. `follow TARGET URL ACCOUNT FILE`: follows the fills and writes the id of each
-to a file, so that a fill that comes again is recognized.
+to a file, so that a fill that comes again is recognized. `migrate TARGET URL STEPS`: migrates an
+older archive, and kills itself within the transaction of that step.
 """
 
 import os
+import signal
 import sys
 from pathlib import Path
 
 import boardlot as bl
-from boardlot.archive import update as updating, verify as verifying
+from boardlot.archive import migration, update as updating, verify as verifying
+from boardlot.archive.typed_columns import TypedList
 
 from .service import PLATE
 
@@ -41,8 +44,27 @@ def follow(target, url, account, file):
                 last = [name]
 
 
+def migrate(target, url, steps):
+    left = int(steps)
+    store = TypedList.store
+
+    def dying(*arguments):
+        nonlocal left
+        left -= 1
+        stored = store(*arguments)
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return stored
+
+    migration.BATCH, TypedList.store = 20, dying
+    with bl.Client(url) as client, bl.Archive(target) as archive:
+        archive.update(client, ipos=["hk"])
+
+
 if __name__ == "__main__":
     # So that an update has many transactions to be killed in.
     updating.FILLS = 20
     verifying.FILLS, verifying.PART = 40, 8
-    {"update": update, "follow": follow, "verify": verify}[sys.argv[1]](*sys.argv[2:])
+    {"update": update, "follow": follow, "verify": verify, "migrate": migrate}[sys.argv[1]](
+        *sys.argv[2:]
+    )

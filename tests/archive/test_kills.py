@@ -10,6 +10,7 @@ import pytest
 
 from ..support.processes import ROOT
 from ..support.threads import wait_until
+from .columns import check_columns
 from .service import PLATE, fill, path_of, serve
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of POSIX")
@@ -77,6 +78,7 @@ def check_update(target, service, folder, kills, seed=1):
             assert archive.gaps(ACCOUNT, market) == []
         assert archive.seen("plates", PLATE) == other.seen("plates", PLATE)
         assert len(archive.changes("plates", PLATE)) == 60
+        check_columns(archive)
 
 
 def check_follow(target, service, folder, kills, seed=1):
@@ -121,6 +123,7 @@ def check_verify(target, service, kills, seed=1):
             assert before & existing <= found
         assert not killed(arguments, lambda: False)
         assert archive.fills(ACCOUNT, "HK").all() == book.expected(ACCOUNT, "HK")
+        check_columns(archive)
 
 
 def test_security_45_a_verification_that_is_killed_hides_nothing(running, target):

@@ -6,12 +6,23 @@ updates with a follower between them, and the service's lists as they were then.
 
 import gzip
 import json
+import os
+import random
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import boardlot as bl
 import pytest
+from boardlot.archive import migration
+from boardlot.archive.typed_columns import built_in
 
+from ..support.processes import ROOT
+from .columns import check_columns
+from .service import fill
+
+KILLS = int(os.environ.get("BOARDLOT_TEST_KILLS", "4"))
 OLDER = Path(__file__).parent / "older"
 WRITTEN = json.loads((OLDER / "service.json").read_text("utf-8"))
 LISTS = WRITTEN["lists"]
@@ -24,11 +35,8 @@ TREE = bl.Endpoint(
 )
 
 
-@pytest.fixture
-def older(request, target, service, book):
-    """The archive, as if the service of these tests had been the one that it was written from."""
-    book.fills = {(account, market): fills for account, market, fills in WRITTEN["fills"]}
-    book.lists = WRITTEN["paths"]
+def write(request, target, service):
+    """Write the archive to this target."""
     if target.startswith("postgres"):
         request.getfixturevalue("connection").execute(statements("postgres", service))
     else:
@@ -36,6 +44,14 @@ def older(request, target, service, book):
         with sqlite3.connect(target) as connection:
             connection.executescript(statements("sqlite", service))
         connection.close()
+
+
+@pytest.fixture
+def older(request, target, service, book):
+    """The archive, as if the service of these tests had been the one that it was written from."""
+    book.fills = {(account, market): fills for account, market, fills in WRITTEN["fills"]}
+    book.lists = WRITTEN["paths"]
+    write(request, target, service)
     with bl.Archive(target) as archive:
         yield archive
 
@@ -87,6 +103,7 @@ def test_an_older_archive_is_read_as_it_is_until_an_update(older, book, client):
     older.update(client, ipos=["hk"])
     assert older._database.read(formats) == [(2,)]
     assert seen() == before
+    assert check_columns(older)
     for rows in book.lists.values():
         rows.append(rows.pop(0))
     older.update(client, **lists)
@@ -137,3 +154,117 @@ def test_a_follower_of_an_older_archive_goes_on_where_it_stood(older, client):
     delivered = [next(following)["deal_id"] for _ in WRITTEN["not_yet_followed"]]
     following.close()
     assert delivered == WRITTEN["not_yet_followed"]
+
+
+def add_fills(archive, count, run=1):
+    """Fills that the older version has stored besides."""
+    into = "fill_versions (series, identity, run, updated, code, record)"
+    with archive._database.transaction() as transaction:
+        for number in range(count):
+            one = fill(f"more{number}", 10**15 + number, price=f"{number}.{number % 97}")
+            row = (1, f'["{one["deal_id"]}"]', run, one["updated_time"], "HK.1", json.dumps(one))
+            transaction.execute(f"insert into {into} values (?, ?, ?, ?, ?, ?)", row)
+
+
+def columns_of(archive):
+    return [
+        archive._database.read(f'select * from "{typed.table}" order by 1, 2')
+        for typed in built_in().values()
+    ]
+
+
+def test_a_migration_that_is_killed_ends_up_as_one_that_is_not(
+    request, target, service, client, monkeypatch
+):
+    """Its batches stay, and until its end the archive can be read as it was."""
+    write(request, target, service)
+    chosen, command = random.Random(KILLS), [sys.executable, "-m", "tests.archive.killed"]
+    with bl.Archive(target) as archive:
+        add_fills(archive, 10 + 30 * KILLS)
+        query = "select deal_id, price, qty, record from fills order by 1"
+        before = list(archive.sql(query))
+        for _ in range(KILLS):
+            arguments = ["migrate", target, service.base_url, str(chosen.randrange(1, 4))]
+            child = subprocess.run([*command, *arguments], cwd=ROOT, check=False)
+            assert child.returncode == -9
+            assert archive._database.read("select version from archive_format") == [(1,)]
+            assert list(archive.sql(query)) == before
+        archive.update(client, ipos=["hk"])
+        assert list(archive.sql(query)) == before
+        assert check_columns(archive) > 2 * len(before)
+        found = columns_of(archive)
+        with archive._database.transaction() as transaction:
+            for typed in built_in().values():
+                transaction.execute(f'delete from "{typed.table}"')
+            transaction.execute("delete from archive_columns")
+        archive.update(client, ipos=["hk"])
+        assert columns_of(archive) == found
+
+
+def test_an_older_version_may_write_until_the_last_transaction_of_a_migration(
+    older, client, monkeypatch
+):
+    """Also versions of an unfinished read, which it may write again."""
+    add_fills(older, 50, run=3)
+    published = "update series set published = 2, run_start = 1, run_end = 2 where id = 1"
+    change = "update fill_versions set record = ? where id = (select max(id) from fill_versions)"
+    with older._database.transaction() as transaction:
+        transaction.execute(published)
+    fill_batches, again = migration._fill, json.dumps(fill("again", 10**15, price="7.5"))
+
+    def filled(database, lock):
+        fill_batches(database, lock)
+        with database.transaction() as transaction:
+            transaction.execute(change, (again,))
+            transaction.execute("update series set published = 3, run_start = null where id = 1")
+        add_fills(older, 5, run=2)
+
+    monkeypatch.setattr(migration, "_fill", filled)
+    older.update(client, ipos=["hk"])
+    rows = older.sql("select price from fills where deal_id = 'again'").to_dicts()
+    assert rows == [{"price": 7.5}]
+    assert check_columns(older)
+
+
+def test_one_process_migrates_at_a_time(older, client, monkeypatch):
+    database = older._database
+    with database.lock("migrate:all").held(0.0):
+        locked = []
+
+        def short(*arguments):
+            locked.append(arguments)
+            raise AssertionError
+
+        monkeypatch.setattr(migration, "_fill", short)
+        with pytest.raises(bl.StoreError, match="is being migrated by another process") as error:
+            migration.make_current(database, 0.1)
+        assert error.value.retryable and not locked
+    monkeypatch.undo()
+    migration.make_current(database, 0.1)
+    assert check_columns(older)
+
+
+def test_who_may_only_read_an_older_archive_reads_it_before_and_after(
+    address, connection, service, client
+):
+    connection.execute(statements("postgres", service))
+    connection.execute("drop role if exists only_reads")
+    connection.execute("create role only_reads login")
+    connection.execute("grant usage on schema boardlot_archive to only_reads")
+    connection.execute("grant select on all tables in schema boardlot_archive to only_reads")
+    reader = address.replace("boardlot@", "only_reads@")
+    try:
+        with bl.Archive(reader) as archive:
+            before = archive.sql("select deal_id, price from fills order by 1").to_dicts()
+            with pytest.raises(bl.StoreError, match="permission denied"):
+                archive.update(client, ipos=["hk"])
+        with bl.Archive(address) as archive:
+            archive.update(client, ipos=["hk"])
+        with bl.Archive(reader) as archive:
+            query = "select deal_id, price from fills order by 1"
+            assert archive.sql(query).to_dicts() == before != []
+            assert archive.changes("fills", ("281756", "HK"))
+            assert check_columns(archive)
+    finally:
+        connection.execute("drop owned by only_reads")
+        connection.execute("drop role only_reads")

@@ -13,6 +13,7 @@ import pytest
 
 from ..support.processes import ROOT
 from ..support.system import need_program
+from .columns import check_columns
 from .service import HK, followed, path_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shells of POSIX")
@@ -105,10 +106,11 @@ def test_a_move_to_postgresql(home, filled, address, book, client):
         assert archive.status() == before
         assert archive.fills(*HK).all() == book.expected()
         assert archive.seen("ipos", "hk") == [{"code": "HK.02799"}]
-        assert len(archive.sql("select * from flow")) == 0
         book.put_fills(1, first=900)
         report = archive.update(client, fills=[HK, ("99", "US")], ipos=["us", "hk"])
         assert not report.errors and report.new == 1
+        assert len(archive.sql("select * from flow")) == 0
+        check_columns(archive)
         # The third one was being handled.
         assert followed(archive, client, 1) == ["3"]
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import math
 import signal
 import subprocess
 import sys
@@ -206,9 +205,6 @@ def page_of(rows):
 
 
 def same(one, other):
-    if isinstance(one, float) and isinstance(other, float):
-        # SQLite before 3.43 may round the last place of a long decimal in another way.
-        return math.isclose(one, other, rel_tol=4e-16)
     if isinstance(one, str) and "\0" in one:
         # The text of a database cannot contain it.
         return other in (one, one.replace("\0", "\ufffd"))

@@ -371,9 +371,12 @@ def test_a_result_without_rows_has_the_types_of_one_with_rows(query, archive, bo
     empty = archive.sql(query.format(no="= ''"))
     assert len(full) == 1 + 2 * ("group" not in query and "fills" in query) and len(empty) == 0
 
+    # What SQLite computes has the type of its values.
+    is_sqlite = archive._database.identity == "integer primary key"
+    computed = {"n", "q", "last", "min(price)", "c", "one", "paid"} if is_sqlite else set()
+
     def types(named):
-        # A column of nulls has no type of its own in SQLite.
-        return {name: str(one) for name, one in named if str(one) not in ("null", "Null")}
+        return {name: str(one) for name, one in named if name not in computed}
 
     kinds = types((field.name, field.type) for field in full.to_arrow().schema)
     found = types((field.name, field.type) for field in empty.to_arrow().schema)
@@ -381,7 +384,7 @@ def test_a_result_without_rows_has_the_types_of_one_with_rows(query, archive, bo
     kinds, found = types(full.to_polars().schema.items()), types(empty.to_polars().schema.items())
     assert {name: found[name] for name in kinds} == kinds
     frame, nothing = full.to_pandas(), empty.to_pandas()
-    known = [name for name in frame if frame[name].notna().any()]
+    known = [name for name in frame if name not in computed and frame[name].notna().any()]
     assert list(nothing.columns) == empty.columns and len(nothing) == 0
     assert list(nothing[known].dtypes) == list(frame[known].dtypes)
 

@@ -99,7 +99,7 @@ def test_a_view_that_makes_it_impossible_is_named_after_all_lists_were_updated(
     assert report.unchanged == 2
     # Meanwhile it is as it was; an archive is opened all the same.
     bl.Archive(address).close()
-    assert str(archive.sql("select day from kline").to_pandas()["day"].iloc[0]) == "2026-01-02"
+    assert str(archive.sql("select day from kline").to_dicts()[0]["day"]) == "2026-01-02"
     connection.execute("drop view mart.last")
     assert archive.update(client, **lists)
     assert archive.sql("select day from kline").to_dicts() == [{"day": "2026-01-02"}]

@@ -12,6 +12,7 @@ from contextlib import closing
 import boardlot as bl
 
 from ..support.paged_service import page
+from .columns import check_columns
 from .service import DAY, fill, take
 
 STEPS = 10
@@ -153,6 +154,7 @@ class History:
             "select count(*) from fills where account = '" + self.key[0] + "'"
         )
         assert count == len(found)
+        check_columns(self.archive)
 
     def follow(self):
         """A follower gets each version once, and one of changes all that happened."""

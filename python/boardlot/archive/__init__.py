@@ -7,7 +7,7 @@ from __future__ import annotations
 from boardlot.archive.archive import Archive
 from boardlot.archive.check import Finding, Findings
 from boardlot.archive.lists import ListName
+from boardlot.archive.query_result import QueryResult
 from boardlot.archive.report import Counts, UpdateReport
-from boardlot.archive.tables import QueryResult
 
 __all__ = ["Archive", "Counts", "Finding", "Findings", "ListName", "QueryResult", "UpdateReport"]

@@ -8,11 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from boardlot._support.tables.cell_format import shown_time
-from boardlot.archive.database import Database, canonical
+from boardlot.archive.database import Database, Transaction, canonical, format_of
 from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.freshness import service_now
 from boardlot.archive.lists import LISTS, Series
 from boardlot.archive.observations import NUMBER, told_apart
+from boardlot.archive.typed_columns import COLUMNS, LIST, UNCONVERTED, VERSION, tables
 
 # The most by which the time known here may be behind the time of a read.
 FUTURE_US = 3600 * 1_000_000
@@ -23,7 +24,8 @@ class Finding:
     """A problem of an archive's contents.
 
     Attributes:
-        kind: `"gap"`, `"twice"`, `"restated"`, `"unread"` or `"future"`.
+        kind: `"gap"`, `"twice"`, `"restated"`, `"unread"`, `"future"`, `"unconverted"` or
+            `"columns"`.
         list: The name of the list.
         key: Its key; of fills, the account and the market.
         text: The problem, for people.
@@ -79,6 +81,7 @@ def _findings(database: Database, unread: int, now: int) -> list[Finding]:
         *_restated(database),
         *_unread(database, now - unread),
         *_in_the_future(database, now + FUTURE_US),
+        *_of_columns(database),
     ]
 
 
@@ -138,6 +141,64 @@ def _records_twice(database: Database) -> Iterator[Finding]:
             if len(contents) > 1:
                 text = f"the last read has {identity} more than once, with different contents"
                 yield Finding("twice", name, key, text)
+
+
+def _of_columns(database: Database) -> Iterator[Finding]:
+    """Values that are null in views because they are not of the kind of their field, and records
+    without typed columns."""
+    with database.snapshot() as snapshot:
+        if format_of(snapshot) < COLUMNS:
+            return
+        for name, table in sorted(tables(snapshot).items()):
+            of_list = OF_FILLS if name == "fills" else OF_LISTS
+            yield from _unconverted(snapshot, name, table, *of_list)
+            yield from _without_columns(snapshot, name, table, *of_list)
+
+
+# The name of the list, the versions with it, and which of those the columns of a table `c` are of.
+OF_FILLS = (
+    "s.account || ' ' || s.market",
+    "fill_versions v join series s on s.id = v.series",
+    f"c.{VERSION} = v.id",
+)
+OF_LISTS = (
+    "l.key",
+    "versions v join lists l on l.id = v.list",
+    f"c.{LIST} = v.list and c.{VERSION} = v.id",
+)
+
+
+def _unconverted(
+    transaction: Transaction, name: str, table: str, key: str, versions: str, joined: str
+) -> Iterator[Finding]:
+    rows = transaction.execute(
+        f'select {key}, c.{UNCONVERTED}, count(*) from "{table}" c join ({versions}) on {joined} '
+        f"where c.{UNCONVERTED} is not null group by 1, 2 order by 1, 2"
+    )
+    counts: dict[tuple[str, str], int] = {}
+    for of_key, fields, count in rows:
+        for field in fields.split(","):
+            counts[of_key, field] = counts.get((of_key, field), 0) + count
+    for (of_key, field), count in counts.items():
+        values = "1 value" if count == 1 else f"{count} values"
+        text = f"{values} of the field {field} could not be converted: null in the views"
+        yield Finding("unconverted", name, of_key, text)
+
+
+def _without_columns(
+    transaction: Transaction, name: str, table: str, key: str, versions: str, joined: str
+) -> Iterator[Finding]:
+    condition, values = "", []
+    if name != "fills":
+        condition, values = "l.list = ? and ", [name]
+    rows = transaction.execute(
+        f"select {key}, count(*) from {versions} where {condition}"
+        f'not exists (select 1 from "{table}" c where {joined}) group by 1 order by 1',
+        values,
+    )
+    for of_key, count in rows:
+        text = f"{count} records have no typed columns, which are null in the views: it was damaged"
+        yield Finding("columns", name, of_key, text)
 
 
 def _restated(database: Database) -> Iterator[Finding]:

@@ -37,6 +37,12 @@ class Transaction(Protocol):
     def insert(self, into: str, rows: Sequence[Row]) -> int:
         """Insert rows into `table (column, ...)`, except those that it has, and count them."""
 
+    def append(self, into: str, rows: Sequence[Row]) -> None:
+        """Insert rows that `table (column, ...)` does not have. U+0000 may be stored as U+FFFD."""
+
+    def new_ids(self, table: str, count: int) -> list[int]:
+        """So many ascending values for the column `id` of a table, greater than all that it has."""
+
     def among(self, column: str, values: Sequence[str] | Sequence[int]) -> tuple[str, Any]:
         """The condition that a column has one of these values, and its parameter."""
 
@@ -57,6 +63,10 @@ class Database(Protocol):
     fences: Mapping[str, str]
     # True if the views have times as texts.
     times_are_texts: bool
+    # The types of columns by the kinds of fields, and that of numbers of versions.
+    column_types: Mapping[str, str]
+    # What a query of rows ends with so that they stay as they are until the end of the transaction.
+    for_share: str
 
     def transaction(self, lock: Lock | None = None) -> AbstractContextManager[Transaction]:
         """A transaction, committed at the end and rolled back if there was an error.
@@ -97,15 +107,23 @@ class Database(Protocol):
             Why it could not be replaced; it is as it was.
         """
 
+    def share(self, transaction: Transaction, tables: Sequence[str]) -> None:
+        """Let those read new tables who may read the table of fills."""
+
+    def drop_table(self, transaction: Transaction, name: str) -> None:
+        """Drop a table, unless somebody reads it, or a view depends on it."""
+
     def was_locked(self, error: StoreError) -> bool:
         """True if a statement has waited too long for somebody who reads."""
 
     def concat_sql(self, column: str) -> str:
         """The aggregate of a column of texts: its values in UTF-8, separated by commas."""
 
-    def query(self, sql: str, parameters: Sequence[Any]) -> tuple[list[str], list[Row], list[Any]]:
-        """The columns and rows of a user's query, which can change nothing; of one without rows,
-        also a value of each column's type, or `None` if that is not known.
+    def query(
+        self, sql: str, parameters: Sequence[Any]
+    ) -> tuple[list[str], list[Row], list[str | None]]:
+        """The columns and rows of a user's query, which can change nothing, and the type of each
+        column; see `query_result`. It is `None` if the values have to show it.
 
         Raises:
             ConfigError: The query is not valid.
@@ -127,13 +145,6 @@ class Database(Protocol):
 
     def reads(self, path: str) -> bool:
         """True if this file belongs to the database."""
-
-    # The parts of a view that the two databases write in different ways.
-
-    @staticmethod
-    def typed(field: str, kind: str, unit: str) -> str:
-        """The expression of a declared field of the column `record`, as in a frame; null if it is
-        not valid."""
 
     @staticmethod
     def timestamp_sql(column: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,6 +24,7 @@ from boardlot.archive.freshness import Fetch, row_made, row_of
 from boardlot.archive.lists import Series
 from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts
+from boardlot.archive.typed_columns import built_in, check_current
 from boardlot.errors import StoreError
 
 # The versions that readers see: those of complete runs that none of a complete run has replaced.
@@ -376,7 +377,7 @@ class FillStore:
             inserted = 0
             if run == 1:
                 # Nothing to compare with, but for a fill that this run has stored before.
-                inserted = _insert(transaction, series, run, fills.values())
+                inserted = self._insert(transaction, series, run, [*fills.values()], counts)
             if inserted < len(fills):
                 self._compare(transaction, series, run, fills, counts)
             # The fills that were just inserted were found unchanged.
@@ -446,7 +447,10 @@ class FillStore:
             transaction.execute_many(
                 "update fill_versions set updated = ?, code = ?, record = ? where id = ?", rewritten
             )
-        _insert(transaction, series, run, inserted)
+            check_current(self._database, transaction, typed := built_in()["fills"])
+            versions, texts = [row[3] for row in rewritten], [row[2] for row in rewritten]
+            counts.unconverted += typed.replace(transaction, versions, texts)
+        self._insert(transaction, series, run, inserted, counts)
         if inserted:
             _store_run(transaction, series, run)
         if returned:
@@ -456,6 +460,35 @@ class FillStore:
                 "and f.identity = ? and f.run = ? and w.version = ? on conflict do nothing",
                 returned,
             )
+
+    def _insert(
+        self,
+        transaction: Transaction,
+        series: int,
+        run: int,
+        fills: Sequence[Fill],
+        counts: Counts,
+    ) -> int:
+        """Insert the fills that the run does not have yet, with their columns, and count them."""
+        if not fills:
+            return 0
+        typed = built_in()["fills"]
+        check_current(self._database, transaction, typed)
+        ids = transaction.new_ids("fill_versions", len(fills))
+        inserted = transaction.insert(
+            "fill_versions (id, series, run, identity, updated, code, record)",
+            [(one, series, run, *fill) for one, fill in zip(ids, fills, strict=True)],
+        )
+        texts = {one: fill[3] for one, fill in zip(ids, fills, strict=True)}
+        if inserted < len(fills):
+            condition, values = transaction.among("id", ids)
+            found = transaction.execute(
+                f"select id from fill_versions where {condition} order by id", (values,)
+            )
+            texts = {one: texts[one] for (one,) in found}
+        versions = [(one,) for one in texts]
+        counts.unconverted += typed.store(transaction, versions, [*texts.values()])
+        return inserted
 
     def publish(self, start: int, end: int, now: int, whole_overlap: bool) -> None:
         """Show readers the newly stored fills: the range was read completely."""
@@ -648,12 +681,6 @@ def add(fills: Fills, page: Any) -> int:
             fills[identity] = fill
         size += len(text)
     return size
-
-
-def _insert(transaction: Transaction, series: int, run: int, fills: Iterable[Fill]) -> int:
-    """Insert the fills that the run does not have yet, and count them."""
-    into = "fill_versions (series, run, identity, updated, code, record)"
-    return transaction.insert(into, [(series, run, *fill) for fill in fills])
 
 
 def _store_run(transaction: Transaction, series: int, run: int) -> None:

@@ -13,8 +13,8 @@ from boardlot.archive.fills import Delivery, FillStore, Follower
 from boardlot.archive.freshness import ServiceClock, check_service
 from boardlot.archive.lists import Series
 from boardlot.archive.locks import Lock
+from boardlot.archive.migration import make_current
 from boardlot.archive.report import Counts
-from boardlot.archive.schema import make_current
 from boardlot.archive.update import FillReader, Update
 from boardlot.archive.waiting import Pause
 from boardlot.errors import BoardlotError, StoreError

@@ -181,6 +181,11 @@ def held_by(name: str, archive: str) -> tuple[str, str]:
             f"in the archive {archive}",
             "End that follower, or give this one another name: each has its own position.",
         )
+    if kind == "migrate":
+        return (
+            f"the archive {archive} is being migrated by another process",
+            "Wait until that has finished, which takes some minutes for millions of fills.",
+        )
     return (
         f"{what} in the archive {archive} is being updated by another process",
         "Wait until that work has finished, or end it.",

@@ -24,6 +24,7 @@ from boardlot.archive.lists import ListSpec
 from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts
 from boardlot.archive.schema import ORDERS
+from boardlot.archive.typed_columns import built_in, check_current, typed_list
 from boardlot.archive.views import define_custom
 
 # A list that was read this much after the service's time was not: it was a clock that was wrong.
@@ -81,8 +82,12 @@ def store_read(
     """
     records, complete = read.records, read.complete
     with database.transaction(lock) as transaction:
-        if spec.fields is not None:
-            define_custom(database, transaction, spec.name, spec.fields)
+        if spec.fields is None:
+            typed = built_in()[spec.name]
+        else:
+            typed = typed_list(spec.name, spec.fields)
+            define_custom(database, transaction, typed, spec.fields)
+        check_current(database, transaction, typed)
         row, read_at, snapshot = row_made(transaction, spec.place(key), "id, read_at, snapshot")
         is_wrong = read.fetch.at is not None and (read_at or 0) > read.now + AHEAD_MAX_US
         now = read.now if is_wrong else max(read.now, (read_at or 0) + 1)
@@ -123,6 +128,13 @@ def store_read(
                 "values (?, ?, ?, ?, ?, ?, ?)",
                 versions,
             )
+            # What is gone was counted before.
+            stored = [one for one in versions if one[3] != "gone"]
+            gone = [one for one in versions if one[3] == "gone"]
+            counts.unconverted = typed.store(
+                transaction, [one[:2] for one in stored], [one[-1] for one in stored]
+            )
+            typed.store(transaction, [one[:2] for one in gone], [one[-1] for one in gone])
             _store_snapshot(transaction, row, (snapshot or 0) + 1, current, now)
     return counts
 

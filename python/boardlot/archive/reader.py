@@ -21,8 +21,9 @@ from boardlot.archive.database import Database
 from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.freshness import Place, row_of, service_now
 from boardlot.archive.lists import AnyListName, ListName, Series, list_named
+from boardlot.archive.query_result import QueryResult
 from boardlot.archive.stored_fills import StoredFills
-from boardlot.archive.tables import QueryResult, export
+from boardlot.archive.tables import export
 from boardlot.errors import ConfigError
 from boardlot.records import records_of
 
@@ -193,8 +194,9 @@ class Reader:
 
         Spans of fills that were not read (`"gap"`), ids that were sent twice with different
         contents (`"twice"`), dividends that were restated (`"restated"`), lists that no update has
-        read completely for long (`"unread"`), and reads in the future, by a clock that was wrong
-        (`"future"`).
+        read completely for long (`"unread"`), reads in the future, by a clock that was wrong
+        (`"future"`), values that are null in the views because they are not of the kind of their
+        field (`"unconverted"`), and records without typed columns (`"columns"`).
 
         Args:
             unread: The age at which a list counts as unread, by the service's clock if a read on
@@ -257,11 +259,11 @@ class Reader:
         """The result of a query over typed views.
 
         The views are `fills`, each list's last content by its name, and all of its changes as
-        `..._history`. Columns are those of the typed frames, with decimals as floating point; a
-        value of another type is null. `record` is the service's own text, for the database's
-        functions for JSON. In PostgreSQL, only these views are found by their names: write another
-        table with its schema. The query cannot change anything: neither data, settings,
-        transactions nor files.
+        `..._history`. Columns are those of the typed frames, value by value, with decimals as
+        floating point; a value of another type is null, and `check` finds it. `record` is the
+        service's own text, for the database's functions for JSON. In PostgreSQL, only these views
+        are found by their names: write another table with its schema. The query cannot change
+        anything: neither data, settings, transactions nor files.
 
         Args:
             query: One statement in the SQL of the database.

@@ -25,6 +25,8 @@ class Counts:
         unlisted: Fills that `verify` has kept although they are not listed, since they are older
             than the oldest one that is.
         unchanged: The other records.
+        unconverted: Values of new, changed and returned records that are not of the kind of their
+            field, such as a price that is not a number: they are null in the views.
     """
 
     new: int = 0
@@ -33,6 +35,7 @@ class Counts:
     back: int = 0
     unlisted: int = 0
     unchanged: int = 0
+    unconverted: int = 0
 
     def _add(self, other: Counts) -> None:
         for name, count in vars(other).items():
@@ -41,7 +44,7 @@ class Counts:
     @property
     def total(self) -> int:
         """The number of records of any kind."""
-        return sum(vars(self).values())
+        return int(sum(vars(self).values())) - self.unconverted
 
 
 @dataclass
@@ -100,6 +103,12 @@ class UpdateReport:
         """The number of unchanged records, over all lists."""
         return sum(counts.unchanged for counts in self.lists.values())
 
+    @property
+    def unconverted(self) -> int:
+        """The number of values that are null in the views since they are not of the kind of their
+        field."""
+        return sum(counts.unconverted for counts in self.lists.values())
+
     def __bool__(self) -> bool:
         return not self.errors
 
@@ -127,12 +136,13 @@ class UpdateReport:
 
     def __str__(self) -> str:
         rows = list(self.rows())
-        # These are of fills, and some are rare.
-        period, rare = (
+        # Some are of fills alone, and some are rare.
+        period, rare, unconverted = (
             [name for name in names if any(row[name] for row in rows)]
-            for names in (("from", "until"), ("back", "unlisted"))
+            for names in (("from", "until"), ("back", "unlisted"), ("unconverted",))
         )
-        heading = ["list", "key", *period, "new", "changed", "gone", *rare, "unchanged", "error"]
+        counted = ["new", "changed", "gone", *rare, "unchanged", *unconverted]
+        heading = ["list", "key", *period, *counted, "error"]
         table = [heading, *([str(row[name]) for name in heading] for row in rows)]
         widths = [max(len(line[place]) for line in table) for place in range(len(heading))]
         lines = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in table)

@@ -6,14 +6,11 @@ sent, so a new field of the service needs no migration.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 
 from boardlot.archive.database import RESTORE, Database, Transaction, format_of, store_error
-from boardlot.archive.locks import WAIT
+from boardlot.archive.typed_columns import adopt, built_in
 from boardlot.archive.views import are_current, define_views
-from boardlot.archive.waiting import pause
-from boardlot.errors import StoreError
 
 # The formats that are read, of which the last one is written.
 FORMATS = range(1, 3)
@@ -113,8 +110,12 @@ TABLES = (
 )
 
 
+# The tables that a change has made.
+NEW_TABLES = {2: ("archive_views", "series_runs", "followers_received", "archive_columns")}
+
 # What makes an archive of the format before into one of this format. It takes no longer for a large
-# archive: what a list has stored as rows becomes values when the list is next stored.
+# archive: what a list has stored as rows becomes values when the list is next stored, and the typed
+# columns are made before; see `migration`.
 CHANGES = {
     2: (
         # The order of a snapshot: the ids of its versions, separated by commas.
@@ -134,6 +135,10 @@ CHANGES = {
             version bigint not null,
             follower text not null,
             primary key (version, follower))""",
+        # The table of each list's typed columns; see `typed_columns`.
+        """create table {schema}.archive_columns (
+            list text primary key,
+            columns_table text not null)""",
         # An older version that is still connected inserts rows without it, and is refused.
         *(
             statement.replace("TABLE", table)
@@ -195,36 +200,18 @@ def prepare(database: Database, transaction: Transaction, tables: set[str]) -> N
     if not tables:
         _run(database, transaction, TABLES)
         transaction.execute("insert into archive_format (version) values (1)")
-        _migrate(database, transaction)
+        change_tables(database, transaction)
+        for typed in built_in().values():
+            typed.create(database, transaction)
+            adopt(transaction, typed)
     define_views(database, transaction)
 
 
-def make_current(database: Database, wait: float) -> None:
-    """Migrate an older archive, for a writer: all of it, or nothing.
-
-    Raises:
-        StoreError: It cannot be written, or somebody has been reading it for `wait` seconds.
-    """
-    if database.read("select version from archive_format") == [(FORMAT,)]:
-        return
-    end = time.monotonic() + wait
-    while True:
-        try:
-            with database.defining() as transaction:
-                # Another process may have been first.
-                if format_of(transaction) < FORMAT:
-                    _migrate(database, transaction)
-                    define_views(database, transaction)
-            return
-        except StoreError as error:
-            if not database.was_locked(error) or time.monotonic() >= end:
-                raise
-        pause(WAIT)
-
-
-def _migrate(database: Database, transaction: Transaction) -> None:
+def change_tables(database: Database, transaction: Transaction) -> None:
+    """Make the tables of this format of those of an older one."""
     for version in range(format_of(transaction) + 1, FORMAT + 1):
         _run(database, transaction, CHANGES[version])
+        database.share(transaction, NEW_TABLES[version])
         transaction.execute("update archive_format set version = ?", (version,))
 
 

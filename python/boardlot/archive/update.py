@@ -19,8 +19,8 @@ from boardlot.archive.fills import Fills, FillStore, State, add
 from boardlot.archive.freshness import Place, ServiceClock, check_service, is_fresh, service_of
 from boardlot.archive.lists import ListSpec, Series
 from boardlot.archive.locks import Lock
+from boardlot.archive.migration import make_current
 from boardlot.archive.report import Counts, Name, UpdateReport
-from boardlot.archive.schema import make_current
 from boardlot.archive.views import check_name, replace_views
 from boardlot.archive.waiting import side_by_side
 from boardlot.errors import (

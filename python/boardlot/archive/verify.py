@@ -23,8 +23,8 @@ from boardlot.archive.fills import Fills, FillStore, Head, add
 from boardlot.archive.freshness import ServiceClock, check_service
 from boardlot.archive.lists import Series
 from boardlot.archive.locks import WAIT
+from boardlot.archive.migration import make_current
 from boardlot.archive.report import Counts, UpdateReport
-from boardlot.archive.schema import make_current
 from boardlot.archive.update import FillReader, Update, periods, read_each, refuse_future
 from boardlot.archive.waiting import pause
 from boardlot.errors import ConfigError, ProtocolError

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from boardlot.archive import samples
 from boardlot.archive.database import Database, Row, Transaction, digest
 from boardlot.archive.fills import CURRENT, EVENTS
-from boardlot.archive.lists import LISTS, Series, columns_of
+from boardlot.archive.lists import LISTS
+from boardlot.archive.typed_columns import (
+    BATCH,
+    LIST,
+    VERSION,
+    Column,
+    TypedList,
+    adopt,
+    built_in,
+    custom,
+    tables,
+)
 from boardlot.archive.view import Blocked, View
 from boardlot.errors import ConfigError
 
-# Fields with other names are in `record` alone.
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-# A field's name, kind and unit.
-Column = tuple[str, str, str]
+# Views, each with the table of its columns.
+Views = dict[str, tuple[View, "str | None"]]
 
 
 def are_current(database: Database, transaction: Transaction) -> bool:
@@ -53,17 +60,30 @@ def replace_views(database: Database) -> list[Blocked]:
 
 
 def _outdated(database: Database, transaction: Transaction) -> dict[str, tuple[View, str]]:
-    """The views that are to be created, and a digest of each."""
-    custom = transaction.execute("select name, fields from endpoints order by name")
+    """The views that are to be created, and a digest of each; not of lists whose columns are those
+    of another version."""
+    endpoints = transaction.execute("select name, fields from endpoints order by name")
     known: dict[str, str] = dict(transaction.execute("select name, digest from archive_views"))
-    wanted = _wanted(type(database), tuple(custom))
-    return {name: one for name, one in wanted.items() if known.get(name) != one[1]}
+    complete = {None, *tables(transaction).values()}
+    return {
+        name: (view, made_of)
+        for name, (view, made_of, table) in _wanted(type(database), tuple(endpoints)).items()
+        if known.get(name) != made_of and table in complete
+    }
 
 
 @lru_cache(maxsize=16)
-def _wanted(database: type[Database], custom: tuple[Row, ...]) -> dict[str, tuple[View, str]]:
-    views = _views(database, custom)
-    return {name: (view, digest(view.query())) for name, view in views.items()}
+def _wanted(
+    database: type[Database], endpoints: tuple[Row, ...]
+) -> dict[str, tuple[View, str, str | None]]:
+    """Each view with its digest, and the table of its columns."""
+    views: Views = {"coverage_of_fills": (_coverage(database), None)}
+    views |= _of_fills(database, built_in()["fills"])
+    for spec in LISTS.values():
+        views |= _of_list(database, built_in()[spec.name], spec.column)
+    for typed in custom(endpoints):
+        views |= _of_list(database, typed, "key")
+    return {name: (view, digest(view.query()), table) for name, (view, table) in views.items()}
 
 
 def check_name(rows: Callable[[str, Sequence[Any]], list[Row]], name: str) -> None:
@@ -81,113 +101,87 @@ def check_name(rows: Callable[[str, Sequence[Any]], list[Row]], name: str) -> No
 
 
 def define_custom(
-    database: Database, transaction: Transaction, name: str, fields: list[Column]
+    database: Database, transaction: Transaction, typed: TypedList, fields: list[Column]
 ) -> None:
-    """Create the views of a custom endpoint, if its fields are new."""
-    check_name(transaction.execute, name)
+    """Make the columns and the views of a custom endpoint, if its fields are new."""
+    check_name(transaction.execute, typed.name)
     text = json.dumps(fields)
-    if transaction.execute("select fields from endpoints where name = ?", (name,)) == [(text,)]:
+    # One process at a time: others that store its records wait, or are waited for.
+    found = transaction.execute(
+        f"select fields from endpoints where name = ?{database.for_share}", (typed.name,)
+    )
+    if found == [(text,)]:
         return
-    transaction.execute("delete from endpoints where name = ?", (name,))
-    transaction.execute("insert into endpoints (name, fields) values (?, ?)", (name, text))
+    transaction.execute(
+        "insert into endpoints (name, fields) values (?, ?) "
+        "on conflict (name) do update set fields = excluded.fields",
+        (typed.name, text),
+    )
+    typed.create(database, transaction)
+    while typed.fill(transaction, before=None, limit=BATCH) == BATCH:
+        pass
+    before = tables(transaction).get(typed.name)
+    adopt(transaction, typed)
     define_views(database, transaction)
+    if before not in (None, typed.table):
+        database.drop_table(transaction, before)
 
 
-def _views(database: type[Database], custom: Iterable[Row]) -> dict[str, View]:
-    """Each view.
-
-    `fills`, each list's latest contents, and, as `..._history`, all of their changes; and the spans
-    of time of which fills were read. Their columns are the declared fields, as in a frame; null for
-    a value of another type. `record` is the service's own text.
-    """
-    fields = columns_of(Series("0", "-").rows([]))
+def _of_fills(database: type[Database], typed: TypedList) -> Views:
+    """`fills`, and all changes of them. `record` is the service's own text."""
     keys, record = [("s.account", "account"), ("s.market", "market")], ("record", "record")
-    of_fills = _columns(database, fields, {"account", "market"})
-    changes = _columns(database, fields, {"account", "market", "seen_at", "change"})
+    of_fills = _columns(typed, {"account", "market"})
+    changes = _columns(typed, {"account", "market", "seen_at", "change"})
     seen_at = (database.timestamp_sql("r.seen_at"), "seen_at")
+    values = f'left join "{typed.table}" c on c.{VERSION} = '
+    fills = View(
+        (*keys, *of_fills, record),
+        f"from fill_versions f join series s on s.id = f.series {values}f.id where {CURRENT}",
+    )
+    history = View(
+        (*keys, *changes, seen_at, ("e.change", "change"), record),
+        f"from ({EVENTS}) e join series s on s.id = e.series left join series_runs r "
+        f"on r.series = e.series and r.run = e.run {values}e.id where e.run <= s.published",
+    )
+    return {"fills": (fills, typed.table), "fills_history": (history, typed.table)}
+
+
+def _coverage(database: type[Database]) -> View:
+    """The spans of time of which fills were read."""
     first, last = map(database.timestamp_sql, ("c.start_at", "c.end_at"))
-    views = {
-        "fills": View(
-            (*keys, *of_fills, record),
-            f"from fill_versions f join series s on s.id = f.series where {CURRENT}",
-        ),
-        "fills_history": View(
-            (*keys, *changes, seen_at, ("e.change", "change"), record),
-            f"from ({EVENTS}) e join series s on s.id = e.series left join series_runs r "
-            "on r.series = e.series and r.run = e.run where e.run <= s.published",
-        ),
-        "coverage_of_fills": View(
-            (*keys, (first, "covered_from"), (last, "covered_until")),
-            "from coverage c join series s on s.id = c.series",
-        ),
-    }
-    for spec in LISTS.values():
-        schemas = [columns_of(rows) for rows in spec.samples()]
-        by_name = {field[0]: field for schema in reversed(schemas) for field in schema}
-        views |= _of_list(database, spec.name, spec.column, list(by_name.values()))
-    for name, text in custom:
-        views |= _of_list(database, name, "key", [tuple(field) for field in json.loads(text)])
-    return views
+    columns = (
+        ("s.account", "account"),
+        ("s.market", "market"),
+        (first, "covered_from"),
+        (last, "covered_until"),
+    )
+    return View(columns, "from coverage c join series s on s.id = c.series")
 
 
-def samples_of_views(custom: Iterable[Row]) -> dict[str, dict[str, Any]]:
-    """A value of the type of each column of each view in SQLite, by their names in lower case."""
-    keys = {"account": "", "market": "", "record": ""}
-    of_fills = _samples(columns_of(Series("0", "-").rows([]))) | keys
-    found = {
-        "fills": of_fills,
-        "fills_history": of_fills | {"seen_at": samples.TIME, "change": ""},
-        "coverage_of_fills": {
-            "account": "",
-            "market": "",
-            "covered_from": samples.TIME,
-            "covered_until": samples.TIME,
-        },
-    }
-    lists = {
-        spec.name: (spec.column, [one for rows in spec.samples() for one in columns_of(rows)])
-        for spec in LISTS.values()
-    }
-    lists |= {name: ("key", [tuple(field) for field in json.loads(text)]) for name, text in custom}
-    for name, (key, fields) in lists.items():
-        columns = _samples(fields) | {key: "", "seen_at": samples.TIME, "record": ""}
-        found[name.lower()] = columns
-        found[f"{name.lower()}_history"] = columns | {"change": ""}
-    return found
-
-
-def _samples(fields: list[Column]) -> dict[str, Any]:
-    return {name.lower(): samples.of_kind(kind) for name, kind, _ in fields}
-
-
-def _of_list(
-    database: type[Database], name: str, key: str, fields: list[Column]
-) -> dict[str, View]:
+def _of_list(database: type[Database], typed: TypedList, key: str) -> Views:
+    """The latest contents of a list, and, as `..._history`, all of its changes."""
     chosen = (
         ("l.key", key),
-        *_columns(database, fields, {key, "seen_at", "change"}),
+        *_columns(typed, {key, "seen_at", "change"}),
         (database.timestamp_sql("v.seen_at"), "seen_at"),
     )
-    one, record = f"where l.list = '{name}'", ("record", "record")
-    return {
-        name: View(
-            (*chosen, record),
-            "from lists l join snapshot_records r on r.list = l.id and r.snapshot = l.snapshot "
-            f"join versions v on v.list = r.list and v.id = r.version {one}",
-        ),
-        f"{name}_history": View(
-            (*chosen, ("v.change", "change"), record),
-            f"from lists l join versions v on v.list = l.id {one}",
-        ),
-    }
+    name, record = typed.name, ("record", "record")
+    rest = (
+        f'left join "{typed.table}" c on c.{LIST} = v.list and c.{VERSION} = v.id '
+        f"where l.list = '{name}'"
+    )
+    last = View(
+        (*chosen, record),
+        "from lists l join snapshot_records r on r.list = l.id and r.snapshot = l.snapshot "
+        f"join versions v on v.list = r.list and v.id = r.version {rest}",
+    )
+    history = View(
+        (*chosen, ("v.change", "change"), record),
+        f"from lists l join versions v on v.list = l.id {rest}",
+    )
+    return {name: (last, typed.table), f"{name}_history": (history, typed.table)}
 
 
-def _columns(
-    database: type[Database], fields: list[Column], taken: set[str]
-) -> list[tuple[str, str]]:
-    taken, columns = {*taken, "record"}, []
-    for name, kind, unit in fields:
-        if NAME.fullmatch(name) and name.lower() not in taken:
-            taken.add(name.lower())
-            columns.append((database.typed(name, kind, unit), name))
-    return columns
+def _columns(typed: TypedList, taken: set[str]) -> list[tuple[str, str]]:
+    """The expression and the name of each field that the view has no column of its own for."""
+    return [(f'c."{name}"', name) for name, *_ in typed.fields if name.lower() not in taken]

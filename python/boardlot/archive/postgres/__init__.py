@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -19,7 +18,7 @@ from psycopg.pq import TransactionStatus
 
 from boardlot._support.hidden import Hidden, without_frames
 from boardlot._support.postgres import reason, search_path
-from boardlot.archive import samples, schema
+from boardlot.archive import schema
 from boardlot.archive.database import (
     MIGRATED,
     RESTORE,
@@ -29,7 +28,6 @@ from boardlot.archive.database import (
     store_error,
 )
 from boardlot.archive.locks import Lock, held_by
-from boardlot.archive.postgres import types as postgres_types
 from boardlot.archive.view import Blocked, View
 from boardlot.errors import ConfigError, StoreError
 
@@ -42,6 +40,12 @@ COLUMNS = """\
 select a.attname, format_type(a.atttypid, a.atttypmod) from pg_attribute a
 join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
 where n.nspname = ? and c.relname = ? and a.attnum > 0 and not a.attisdropped order by a.attnum"""
+# The roles that were granted the right to read fills; 0 is public.
+READERS = f"""\
+select distinct case a.grantee when 0 then 'public' else quote_ident(r.rolname) end
+from pg_class c cross join aclexplode(c.relacl) a left join pg_roles r on r.oid = a.grantee
+where c.oid = '{SCHEMA}.fill_versions'::regclass and a.privilege_type = 'SELECT'
+and a.grantee <> c.relowner"""
 # In the detail of an error: "view mart.sums depends on view dividends".
 DEPENDENT = re.compile(r"^(.+?) depends on ", re.MULTILINE)
 # Only one process at a time creates the tables.
@@ -68,16 +72,18 @@ where current_setting('is_superuser') = 'on'
 and current_setting('server_version_num')::int >= 140000"""
 
 
-# Values of the types of columns, by their numbers.
-SAMPLES: dict[int, Any] = {
-    16: True,
-    **dict.fromkeys((20, 21, 23), 0),
-    **dict.fromkeys((700, 701), 0.5),
-    1700: Decimal("0.5"),
-    **dict.fromkeys((18, 19, 25, 1042, 1043), ""),
-    1082: samples.DAY,
-    1114: samples.TIME.replace(tzinfo=None),
-    1184: samples.TIME,
+# The types of columns by their numbers; see `query_result`.
+TYPES: dict[int, str] = {
+    16: "flag",
+    17: "bytes",
+    **dict.fromkeys((20, 21, 23), "integer"),
+    **dict.fromkeys((700, 701), "number"),
+    1700: "numeric",
+    **dict.fromkeys((18, 19, 25, 1042, 1043), "text"),
+    **dict.fromkeys((114, 3802), "json"),
+    1082: "date",
+    1114: "local time",
+    1184: "timestamp",
 }
 
 # Hints, by the beginning of the server's code.
@@ -121,6 +127,18 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
         for table in ("series", "lists")
     }
     times_are_texts = False
+    column_types: Mapping[str, str] = {
+        "version": "bigint",
+        "text": "text",
+        "object": "text",
+        "date": "date",
+        "timestamp": "timestamptz",
+        "integer": "bigint",
+        "flag": "boolean",
+        "number": "double precision",
+        "decimal": "double precision",
+    }
+    for_share = " for share"
     driver_error: tuple[type[Exception], ...] = (psycopg.Error,)
 
     def __init__(self, target: Hidden) -> None:
@@ -242,8 +260,23 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
                     raise
             else:
                 transaction.execute("release view; set local lock_timeout to default")
+                self.share(transaction, [name])
                 return None
         return None
+
+    def share(self, transaction: Transaction, tables: Sequence[str]) -> None:
+        names = ", ".join(f'{SCHEMA}."{table}"' for table in tables)
+        for (role,) in transaction.execute(READERS):
+            transaction.execute(f"grant select on {names} to {role}")
+
+    def drop_table(self, transaction: Transaction, name: str) -> None:
+        transaction.execute("savepoint unused; set local lock_timeout = 1")
+        try:
+            transaction.execute(f'drop table if exists {SCHEMA}."{name}"')
+        except (psycopg.errors.LockNotAvailable, psycopg.errors.DependentObjectsStillExist):
+            transaction.execute("rollback to unused")
+        else:
+            transaction.execute("release unused; set local lock_timeout to default")
 
     def was_locked(self, error: StoreError) -> bool:
         return isinstance(error.__cause__, psycopg.errors.LockNotAvailable)
@@ -251,12 +284,14 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     def concat_sql(self, column: str) -> str:
         return f"convert_to(string_agg({column}, ','), 'UTF8')"
 
-    def query(self, sql: str, parameters: Sequence[Any]) -> tuple[list[str], list[Row], list[Any]]:
+    def query(
+        self, sql: str, parameters: Sequence[Any]
+    ) -> tuple[list[str], list[Row], list[str | None]]:
         with self._using(self._for_queries, self._connected) as connection:
             try:
                 described, rows = self._fetched(connection, sql, parameters)
                 columns = [column.name for column in described]
-                return columns, rows, [SAMPLES.get(column.type_code) for column in described]
+                return columns, rows, [TYPES.get(column.type_code) for column in described]
             except psycopg.Error as error:
                 if isinstance(error, psycopg.OperationalError) and not _is_of_query(error):
                     raise
@@ -307,12 +342,12 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
         return False
 
     @staticmethod
-    def typed(field: str, kind: str, unit: str) -> str:
-        return postgres_types.typed(field, kind, unit)
-
-    @staticmethod
     def timestamp_sql(column: str) -> str:
-        return postgres_types.timestamp_sql(column)
+        # An interval times a number is computed in floating point, exactly only for whole seconds.
+        return (
+            f"(timestamptz 'epoch' + (({column})::bigint / 1000000) * interval '1 second' "
+            f"+ (({column})::bigint % 1000000) * interval '1 microsecond')"
+        )
 
 
 def _connection(target: Hidden) -> psycopg.Connection[Row]:
@@ -390,9 +425,25 @@ class _Transaction(Transaction):
 
     def insert(self, into: str, rows: Sequence[Row]) -> int:
         values = ", ".join("?" * (into.count(",") + 1))
+        # The numbers of ids are those of `new_ids`.
         return self.execute_many(
-            f"insert into {into} values ({values}) on conflict do nothing", rows
+            f"insert into {into} overriding system value values ({values}) on conflict do nothing",
+            rows,
         )
+
+    def append(self, into: str, rows: Sequence[Row]) -> None:
+        statement = f"copy {into} from stdin"
+        with self._connection.cursor() as cursor, cursor.copy(statement.encode()) as copy:
+            for row in rows:
+                copy.write_row([_without_nul(value) for value in row])
+
+    def new_ids(self, table: str, count: int) -> list[int]:
+        found = self.execute(
+            f"select nextval(pg_get_serial_sequence('{SCHEMA}.{table}', 'id')) "
+            "from generate_series(1, ?)",
+            (count,),
+        )
+        return sorted(one for (one,) in found)
 
     def among(self, column: str, values: Sequence[str] | Sequence[int]) -> tuple[str, Any]:
         return f"{column} = any(?)", list(values)
@@ -504,6 +555,11 @@ class _LeaseLock(Lock):
 def _is_of_query(error: psycopg.OperationalError) -> bool:
     """True if the object does not support the statement, such as `delete` on a view."""
     return (error.sqlstate or "").startswith("55")
+
+
+def _without_nul(value: Any) -> Any:
+    """A value without U+0000, which PostgreSQL cannot store."""
+    return value.replace("\0", "\ufffd") if isinstance(value, str) else value
 
 
 def _marked(sql: str) -> bytes:

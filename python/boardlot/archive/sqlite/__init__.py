@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from pathlib import Path
 from typing import Any
 
-from boardlot.archive import samples, schema, views
+from boardlot.archive import schema
 from boardlot.archive.database import (
     MIGRATED,
     RESTORE,
@@ -21,7 +21,6 @@ from boardlot.archive.database import (
     store_error,
 )
 from boardlot.archive.locks import WAIT, Lock, held_by
-from boardlot.archive.sqlite import types as sqlite_types
 from boardlot.archive.sqlite.backup import back_up, is_marked, unmark
 from boardlot.archive.sqlite.connection import SqliteConnection, is_busy, run_query
 from boardlot.archive.sqlite.files import (
@@ -51,6 +50,20 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         for table in ("series", "lists")
     }
     times_are_texts = True
+    # SQLite reads the second word of each, which decides how values are compared, and `sql` both.
+    column_types: Mapping[str, str] = {
+        "version": "integer",
+        "text": "string text",
+        "object": "object text",
+        "date": "date text",
+        "timestamp": "timestamp text",
+        "integer": "integer",
+        "flag": "flag int",
+        "number": "number real",
+        "decimal": "decimal real",
+    }
+    # One transaction writes at a time.
+    for_share = ""
     # The driver decodes SQLite's messages, which repeat what they are about.
     driver_error: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
 
@@ -227,16 +240,21 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         # As bytes, which Python does not decode.
         return f"cast(group_concat({column}, ',') as blob)"
 
-    def query(self, sql: str, parameters: Sequence[Any]) -> tuple[list[str], list[Row], list[Any]]:
+    def share(self, transaction: Transaction, tables: Sequence[str]) -> None:
+        # A file is read by whom its mode allows.
+        pass
+
+    def drop_table(self, transaction: Transaction, name: str) -> None:
+        transaction.execute(f'drop table if exists main."{name}"')
+
+    def query(
+        self, sql: str, parameters: Sequence[Any]
+    ) -> tuple[list[str], list[Row], list[str | None]]:
         with self._reading():
             # It exists and is up to date.
             slots = self._own if self.path is None else self._for_queries
         with self._reading(slots, self._open_for_queries) as connection:
-            columns, rows = run_query(connection, sql, parameters)
-        if rows:
-            return columns, rows, []
-        custom = self.read("select name, fields from endpoints")
-        return columns, rows, samples.of_query(sql, columns, views.samples_of_views(custom))
+            return run_query(connection, sql, parameters)
 
     def back_up(self, path: Path) -> None:
         with self._reading() as own:
@@ -269,12 +287,11 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         )
 
     @staticmethod
-    def typed(field: str, kind: str, unit: str) -> str:
-        return sqlite_types.typed(field, kind, unit)
-
-    @staticmethod
     def timestamp_sql(column: str) -> str:
-        return sqlite_types.timestamp_sql(column)
+        # Rounded down, before 1970 too.
+        rest = f"((({column}) % 1000000 + 1000000) % 1000000)"
+        seconds = f"strftime('%Y-%m-%d %H:%M:%S', (({column}) - {rest}) / 1000000, 'unixepoch')"
+        return f"{seconds} || printf('.%06d+00:00', {rest})"
 
 
 def _tables(connection: SqliteConnection) -> set[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import sys
 from collections.abc import Generator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import date, datetime
 from functools import partial
 from itertools import chain
@@ -20,6 +21,8 @@ from boardlot.errors import ConfigError
 
 # The rows that one statement inserts. Between two statements, other threads of Python run.
 ROWS = 100
+# The most parameters of a statement.
+PARAMETERS = 32_766
 
 
 class SqliteConnection(Transaction):
@@ -51,14 +54,23 @@ class SqliteConnection(Transaction):
         self._driver.executemany(sql, rows)
 
     def insert(self, into: str, rows: Sequence[Row]) -> int:
-        row = f"({', '.join('?' * (into.count(',') + 1))})"
+        columns = into.count(",") + 1
+        row, at_once = f"({', '.join('?' * columns)})", min(ROWS, PARAMETERS // columns)
         inserted = 0
-        for start in range(0, len(rows), ROWS):
-            some = rows[start : start + ROWS]
+        for start in range(0, len(rows), at_once):
+            some = rows[start : start + at_once]
             values = ", ".join([row] * len(some))
             sql = f"insert into {into} values {values} on conflict do nothing"
             inserted += self._driver.execute(sql, [*chain.from_iterable(some)]).rowcount
         return inserted
+
+    def append(self, into: str, rows: Sequence[Row]) -> None:
+        self.insert(into, rows)
+
+    def new_ids(self, table: str, count: int) -> list[int]:
+        # Nobody else writes during the transaction.
+        ((last,),) = self.execute(f"select coalesce(max(id), 0) from {table}")
+        return [*range(last + 1, last + 1 + count)]
 
     def among(self, column: str, values: Sequence[str] | Sequence[int]) -> tuple[str, Any]:
         return f"{column} in (select value from json_each(?))", json.dumps(list(values))
@@ -100,8 +112,8 @@ NO_AUTHORIZER: Any = (
 
 def run_query(
     connection: SqliteConnection, sql: str, parameters: Sequence[Any]
-) -> tuple[list[str], list[Row]]:
-    """The columns and rows of a query.
+) -> tuple[list[str], list[Row], list[str | None]]:
+    """The columns and rows of a query, and the type of each column.
 
     Raises:
         ConfigError: The query is not valid, or would do something else than read.
@@ -114,13 +126,17 @@ def run_query(
         # Within a transaction, nothing can be vacuumed into a file.
         connection.begin()
         driver = connection._driver
+        types = _types(driver, sql)
         driver.execute("pragma query_only = on")
         driver.set_authorizer(_authorize_reading)
         driver.set_progress_handler(watch.__next__, STEPS)
         cursor = driver.execute(sql, [_parameter(value) for value in parameters])
         if cursor.description is None:
             raise ConfigError("the query failed: it returns nothing; expected a SELECT")
-        found = [column[0] for column in cursor.description], cursor.fetchall()
+        columns = [column[0] for column in cursor.description]
+        if len(types) != len(columns):
+            types = [None] * len(columns)
+        found = columns, cursor.fetchall(), types
     except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError, ValueError) as error:
         if interrupts:
             raise interrupts[0] from None
@@ -139,6 +155,49 @@ def run_query(
     if interrupts:
         raise interrupts[0]
     return found
+
+
+# What is not SQL's own text, and a parameter.
+NOT_SQL = (
+    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/|(\?[0-9]*|[:@$]\w+)"
+)
+TOKEN = re.compile(NOT_SQL, re.DOTALL)
+
+
+def _types(driver: sqlite3.Connection, sql: str) -> list[str | None]:
+    """The type of each column of a query that is a column of a table; the driver does not tell it,
+    and SQLite does, of a view."""
+    # A view has no parameters.
+    query = TOKEN.sub(lambda found: "null" if found[1] else found[0], sql)
+    # It exists until the end of the transaction, and one with an error does not.
+    with suppress(sqlite3.Error, sqlite3.Warning, UnicodeError, ValueError):
+        driver.execute(f"create temp view boardlot_query as {query}")
+        with closing(driver.execute("pragma temp.table_info(boardlot_query)")) as found:
+            types = [OF_COLUMNS.get(row[2].lower(), OF_TIMES.get(row[1].lower())) for row in found]
+        driver.execute("drop view temp.boardlot_query")
+        return types
+    return []
+
+
+# By the declared types of columns; SQLite gives some expressions the last three.
+OF_COLUMNS = {
+    "string text": "text",
+    "object text": "text",
+    "date text": "date",
+    "timestamp text": "timestamp",
+    "integer": "integer",
+    "bigint": "integer",
+    "flag int": "flag",
+    "number real": "number",
+    "decimal real": "number",
+    "text": "text or time",
+    "real": "number",
+    "int": "integer",
+}
+
+
+# The times that the archive's own views compute.
+OF_TIMES = dict.fromkeys(("seen_at", "covered_from", "covered_until"), "computed time")
 
 
 def _parameter(value: Any) -> Any:

@@ -10,7 +10,7 @@ from boardlot.cli.output.fields import Fields, Page
 from boardlot.cli.output.formats import Writer
 from boardlot.cli.output.plain_rows import PlainRows
 from boardlot.errors import ProtocolError
-from boardlot.frames import file_columns
+from boardlot.frames import file_columns, without_empty_objects
 
 # Rows of one row group: at most these are in memory.
 GROUP = 20_000
@@ -62,7 +62,13 @@ class Parquet(Writer):
         tables, self._tables = self._tables, []
         if self._writer is not None:
             tables.insert(0, self._writer.schema.empty_table())
+        texts: list[str] = []
+        if self._writer is not None:
+            # Objects of the first group that had no members.
+            texts = [one.name for one in self._writer.schema if pa.types.is_string(one.type)]
+        tables = [without_empty_objects(one, texts) for one in tables] if texts else tables
         table = pa.concat_tables(tables, promote_options="permissive")
+        table = without_empty_objects(table)
         if self._writer is None:
             self._fields.names = self._fields.selected or table.column_names
             for name in self._fields.names:

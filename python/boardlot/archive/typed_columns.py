@@ -1,0 +1,216 @@
+"""The typed columns of lists, which are stored beside the texts of their records.
+
+Each list has one table of them. Its values are made by the core, by the rule of frames, once: when
+a record is stored, in the same transaction. The views select them, and the texts stay as they were
+sent.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from boardlot import _core
+from boardlot.archive.database import (
+    MIGRATED,
+    RESTORE,
+    Database,
+    Row,
+    Transaction,
+    digest,
+    store_error,
+)
+from boardlot.archive.lists import LISTS, Series, columns_of
+from boardlot.errors import BoardlotError
+
+# Fields with other names are in `record` alone: no field has the names of the table's own columns.
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+LIST, VERSION, UNCONVERTED = '"@list"', '"@version"', '"@unconverted"'
+# The first format that has them.
+COLUMNS = 2
+# What is named instead of fields if a record cannot be read at all.
+RECORD = "record"
+# The records of a batch.
+BATCH = 5_000
+
+# A field's name, kind and unit.
+Column = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class TypedList:
+    """A list, and the fields that have columns: a table for each set of fields."""
+
+    name: str
+    fields: tuple[Column, ...]
+
+    @cached_property
+    def table(self) -> str:
+        """The name of the table, at most 61 bytes."""
+        return f"archive_columns_{self.name[:28]}_{digest(json.dumps([self.name, self.fields]))}"
+
+    @property
+    def has_versions_by_list(self) -> bool:
+        """True if a version has a number within its list, False if it has one of its own."""
+        return self.name != "fills"
+
+    @cached_property
+    def _into(self) -> str:
+        key = [LIST, VERSION] if self.has_versions_by_list else [VERSION]
+        names = [f'"{name}"' for name, *_ in self.fields]
+        return f'"{self.table}" ({", ".join([*key, UNCONVERTED, *names])})'
+
+    def create(self, database: Database, transaction: Transaction) -> None:
+        """Create the table, unless it exists."""
+        types = database.column_types
+        key = f"{VERSION} {types['version']} primary key"
+        if self.has_versions_by_list:
+            key = f"{LIST} bigint not null, {VERSION} bigint not null"
+        columns = [f'"{name}" {types[kind.split()[0]]}' for name, kind, _ in self.fields]
+        if self.has_versions_by_list:
+            columns.append(f"primary key ({LIST}, {VERSION})")
+        transaction.execute(
+            f'create table if not exists {database.schema_name}."{self.table}" '
+            f"({', '.join([key, f'{UNCONVERTED} text', *columns])})"
+        )
+        transaction.execute(
+            f'create index if not exists "{self.table}_u" on "{self.table}" ({UNCONVERTED}) '
+            f"where {UNCONVERTED} is not null"
+        )
+        database.share(transaction, [self.table])
+
+    def store(self, transaction: Transaction, keys: Iterable[Row], texts: Sequence[str]) -> int:
+        """Store the columns of these versions, which have none; how many values were not of the
+        kind of their field."""
+        rows = self._converted(texts)
+        transaction.append(self._into, [(*key, *row) for key, row in zip(keys, rows, strict=True)])
+        return sum(row[0].count(",") + 1 for row in rows if row[0] is not None)
+
+    def replace(
+        self, transaction: Transaction, versions: Sequence[int], texts: Sequence[str]
+    ) -> int:
+        """The same for versions of fills that were written again."""
+        condition, values = transaction.among(VERSION, versions)
+        transaction.execute(f'delete from "{self.table}" where {condition}', (values,))
+        return self.store(transaction, [(version,) for version in versions], texts)
+
+    def fill(self, transaction: Transaction, *, before: int | None, limit: int) -> int:
+        """Store the columns of the next versions that have none, and count them.
+
+        Args:
+            before: Only fills with a smaller number.
+            limit: The most versions.
+        """
+        if not self.has_versions_by_list:
+            condition, bounds = ("", []) if before is None else ("and id < ? ", [before])
+            after = self._last(transaction, "", [])
+            found = transaction.execute(
+                f"select id, record from fill_versions where id > ? {condition}"
+                f"order by id limit {limit}",
+                (after, *bounds),
+            )
+            self.store(transaction, [(one,) for one, _ in found], [text for _, text in found])
+            return len(found)
+        count = 0
+        lists = transaction.execute("select id from lists where list = ? order by id", (self.name,))
+        for (row,) in lists:
+            after = self._last(transaction, f"where {LIST} = ?", [row])
+            found = transaction.execute(
+                "select id, record from versions where list = ? and id > ? "
+                f"order by id limit {limit - count}",
+                (row, after),
+            )
+            self.store(transaction, [(row, one) for one, _ in found], [text for _, text in found])
+            count += len(found)
+            if count >= limit:
+                break
+        return count
+
+    def _last(self, transaction: Transaction, condition: str, values: list[Any]) -> int:
+        query = f'select coalesce(max({VERSION}), 0) from "{self.table}" {condition}'
+        return int(transaction.execute(query, values)[0][0])
+
+    def _converted(self, texts: Sequence[str]) -> list[Row]:
+        """Of each text, the names of the fields whose values could not be converted, and the
+        values."""
+        if not texts:
+            return []
+        fields = list(self.fields)
+        with suppress(BoardlotError):
+            rows: list[Row] = _core._typed_records(",".join(texts).encode(), fields)
+            if len(rows) == len(texts):
+                return rows
+        # One of them was damaged.
+        return [self._alone(text) for text in texts]
+
+    def _alone(self, text: str) -> Row:
+        with suppress(BoardlotError):
+            rows = _core._typed_records(text.encode(), list(self.fields))
+            if len(rows) == 1:
+                return rows[0]
+        return (RECORD, *[None] * len(self.fields))
+
+
+def typed_list(name: str, fields: Iterable[Column]) -> TypedList:
+    """A list with those of the fields that can have columns; databases distinguish no upper and
+    lower case."""
+    by_name: dict[str, Column] = {}
+    for field in fields:
+        if NAME.fullmatch(field[0]) and field[0].lower() != RECORD:
+            by_name.setdefault(field[0].lower(), (field[0], field[1], field[2]))
+    return TypedList(name, tuple(by_name.values()))
+
+
+@lru_cache(maxsize=1)
+def built_in() -> dict[str, TypedList]:
+    """Fills and the lists of the service, by their names."""
+    found = {"fills": typed_list("fills", columns_of(Series("0", "-").rows([])))}
+    for spec in LISTS.values():
+        schemas = [columns_of(rows) for rows in spec.samples()]
+        # Of fields that several markets have, as the first market has them.
+        by_name = {field[0]: field for schema in reversed(schemas) for field in schema}
+        found[spec.name] = typed_list(spec.name, by_name.values())
+    return found
+
+
+def custom(rows: Iterable[Row]) -> Iterator[TypedList]:
+    """The custom endpoints of an archive, by the rows of its table `endpoints`."""
+    for name, text in rows:
+        yield typed_list(name, [tuple(field) for field in json.loads(text)])
+
+
+def tables(transaction: Transaction) -> dict[str, str]:
+    """The table of each list whose columns are complete."""
+    return dict(transaction.execute("select list, columns_table from archive_columns"))
+
+
+def check_current(database: Database, transaction: Transaction, typed: TypedList) -> None:
+    """Make sure that a list has the table which this version stores, until the end of the
+    transaction.
+
+    Raises:
+        StoreError: Another version has replaced it.
+    """
+    found = transaction.execute(
+        f"select columns_table from archive_columns where list = ?{database.for_share}",
+        (typed.name,),
+    )
+    if not found:
+        text = f"has no columns of the list {typed.name}: it was damaged"
+        raise store_error(database.name, text, hint=RESTORE)
+    if found != [(typed.table,)]:
+        raise store_error(database.name, f"was {MIGRATED}", hint="Then run the same update again.")
+
+
+def adopt(transaction: Transaction, typed: TypedList) -> None:
+    """Make a table, which is complete, that of its list."""
+    transaction.execute(
+        "insert into archive_columns (list, columns_table) values (?, ?) "
+        "on conflict (list) do update set columns_table = excluded.columns_table",
+        (typed.name, typed.table),
+    )
