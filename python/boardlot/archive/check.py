@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from boardlot._support.tables.cell_format import shown_time
+from boardlot.archive.coverage import gaps
 from boardlot.archive.database import Database, Transaction, canonical, format_of
-from boardlot.archive.fills import FillStore, gaps
+from boardlot.archive.fills import FillStore
 from boardlot.archive.freshness import service_now
 from boardlot.archive.lists import LISTS, Series
 from boardlot.archive.observations import NUMBER, told_apart

@@ -1,15 +1,14 @@
-"""The fills of accounts: their versions, the time they cover, and what followers have received."""
+"""The fills of accounts, and their versions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, TypeVar
 
 from boardlot import _core
-from boardlot._support.tables.cell_format import time_of
+from boardlot.archive.coverage import State, cover
 from boardlot.archive.database import (
     Database,
     Row,
@@ -20,6 +19,7 @@ from boardlot.archive.database import (
     observed,
     store_error,
 )
+from boardlot.archive.fill_versions import CURRENT, EVENTS
 from boardlot.archive.freshness import Fetch, row_made, row_of
 from boardlot.archive.lists import Series
 from boardlot.archive.locks import Lock
@@ -27,40 +27,6 @@ from boardlot.archive.report import Counts
 from boardlot.archive.typed_columns import built_in, check_current
 from boardlot.errors import StoreError
 
-# The versions that readers see: those of complete runs that none of a complete run has replaced.
-# The sign keeps SQLite from using the index of the runs, which nearly all versions match.
-CURRENT = "+f.run <= s.published and (f.replaced is null or f.replaced > s.published)"
-# Those that a follower has not received in an earlier version of the same content.
-UNRECEIVED = (
-    "not exists (select 1 from followers_received h where h.version = f.id and h.follower = ?)"
-)
-# The order in which followers receive fills. Keeping it costs every update, so the first follower
-# of an archive makes it.
-RUN_INDEX = (
-    "create index if not exists fill_versions_by_run on fill_versions (series, run, updated)"
-)
-# The same for what is gone, of a follower that receives that too.
-GONE_INDEX = (
-    "create index if not exists fill_versions_by_end on fill_versions (series, replaced) "
-    "where replaced is not null"
-)
-# The kind of change that a version is.
-CHANGE = (
-    "coalesce((select case when o.replaced = f.run then 'changed' else 'back' end "
-    "from fill_versions o where o.series = f.series and o.identity = f.identity "
-    "and o.run < f.run order by o.run desc limit 1), 'new')"
-)
-# Those that no other version follows.
-IS_GONE = (
-    "f.replaced is not null and not exists (select 1 from fill_versions n "
-    "where n.series = f.series and n.identity = f.identity and n.run = f.replaced)"
-)
-# Each change of a fill, with the run that has it.
-EVENTS = (
-    f"select f.series, f.run, f.updated, f.id, f.record, {CHANGE} as change from fill_versions f "
-    "union all select f.series, f.replaced, f.updated, f.id, f.record, 'gone' "
-    f"from fill_versions f where {IS_GONE}"
-)
 # Versions that are read from the database at a time, as one text.
 AT_ONCE = 4_000
 INT64_MAX = 2**63 - 1
@@ -73,62 +39,6 @@ T = TypeVar("T")
 Fill = tuple[str, int, "str | None", str]
 # The newest version of each, by its identity.
 Fills = dict[str, Fill]
-
-
-@dataclass(frozen=True)
-class State:
-    """The progress of a series' updates."""
-
-    # The position of an unfinished run, and its range.
-    position: str | None
-    run_start: int | None
-    run_end: int | None
-    # The newest fill that was published, and the end of the time that was read.
-    newest: int | None
-    covered: list[Row]
-    # When the whole overlap was read for the last time, by the service's clock.
-    overlap_read_at: int | None
-
-    @property
-    def period(self) -> tuple[datetime, datetime] | None:
-        """The first and the last time that were read; `gaps` are between them."""
-        if not self.covered:
-            return None
-        first, last = self.covered[0][0], max(end for _, end in self.covered)
-        return time_of(first), time_of(last)
-
-
-@dataclass(frozen=True, order=True)
-class Position:
-    """The progress of a follower: everything up to this version is delivered."""
-
-    run: int = 0
-    updated: int = 0
-    version: int = 0
-
-
-@dataclass(frozen=True)
-class Follower:
-    """A follower in the archive: its position, and its holder."""
-
-    position: Position
-    holder: str | None
-
-
-@dataclass(frozen=True)
-class Delivery:
-    """The text of a fill, and where a follower is that has received it."""
-
-    position: Position
-    text: str
-    # Of a follower that receives changes.
-    change: str | None = None
-    seen_at: int | None = None
-
-    @property
-    def shown(self) -> str:
-        """The text that the follower's caller receives."""
-        return self.text if self.change is None else observed(self.text, self.seen_at, self.change)
 
 
 @dataclass(frozen=True)
@@ -227,6 +137,22 @@ class FillStore:
         )
         return rows[0][0] if rows else None
 
+    def changes(self) -> list[str]:
+        """The texts of all changes in their order, each with its time and kind."""
+        with self._database.snapshot() as snapshot:
+            join = "left join series_runs r on r.series = e.series and r.run = e.run "
+            seen_at = "r.seen_at"
+            if format_of(snapshot) < RUNS:
+                join, seen_at = "", "null"
+            rows = snapshot.execute(
+                f"select e.record, {seen_at}, e.change "
+                f"from ({EVENTS}) e join series s on s.id = e.series {join}"
+                "where s.account = ? and s.market = ? and e.run <= s.published "
+                "order by e.run, e.updated, e.id",
+                self._names,
+            )
+        return [observed(*row) for row in rows]
+
     # Writing.
 
     def begin(self, start: int, end: int) -> None:
@@ -293,7 +219,7 @@ class FillStore:
             if fills:
                 self._compare(transaction, series, run, fills, counts, exact=True)
             if covered is not None:
-                _cover(transaction, series, *covered)
+                cover(transaction, series, *covered)
             _publish_run(transaction, series, now)
         return counts
 
@@ -500,7 +426,7 @@ class FillStore:
                 (now, whole_overlap, now, series),
             )
             _publish_run(transaction, series, now, counted=False)
-            _cover(transaction, series, start, end)
+            cover(transaction, series, start, end)
 
     def read_completely(self, fetch: Fetch) -> None:
         """Record that everything up to this time was read."""
@@ -520,148 +446,6 @@ class FillStore:
                 f"and position is null and {unused}",
                 self._names,
             )
-
-    # Followers.
-
-    def prepare_following(self, changes: bool) -> None:
-        """Create the indexes that followers need."""
-        if not self._database.read("select 1 from followers limit 1"):
-            self._database.define(RUN_INDEX)
-        if changes:
-            self._database.define(GONE_INDEX)
-
-    def follower_named(self, name: str) -> Follower | None:
-        """The follower of this name, if there has been one."""
-        return self._follower_named(self._database.read, name)
-
-    def _follower_named(self, rows: Callable[[str, Row], list[Row]], name: str) -> Follower | None:
-        found = rows(
-            "select w.run, w.updated, w.version, w.holder from followers w "
-            "join series s on s.id = w.series "
-            "where s.account = ? and s.market = ? and w.name = ?",
-            (*self._names, name),
-        )
-        return Follower(Position(*found[0][:3]), found[0][3]) if found else None
-
-    def undelivered(
-        self, name: str, limit: int, changes: bool
-    ) -> tuple[Follower | None, list[Delivery]]:
-        """The follower of this name, and the fills after its position: fills of earlier
-        reads first, then in the order of time; or all changes of fills."""
-        with self._database.snapshot() as snapshot:
-            follower = self._follower_named(snapshot.execute, name)
-            after = Position() if follower is None else follower.position
-            if changes:
-                return follower, self._changes_after(snapshot, after, limit)
-            rows = snapshot.execute(
-                "select f.run, f.updated, f.id, f.record "
-                "from fill_versions f join series s on s.id = f.series "
-                f"where s.account = ? and s.market = ? and {CURRENT} and {UNRECEIVED} "
-                "and f.run >= ? and (f.run, f.updated, f.id) > (?, ?, ?) "
-                f"order by f.run, f.updated, f.id limit {limit}",
-                (*self._names, name, after.run, after.run, after.updated, after.version),
-            )
-        return follower, [Delivery(Position(*row), text) for *row, text in rows]
-
-    def _changes_after(
-        self, transaction: Transaction, after: Position, limit: int
-    ) -> list[Delivery]:
-        rows: list[Row] = []
-        # Each by its index.
-        for run, change, condition in (
-            ("f.run", CHANGE, "1 = 1"),
-            ("f.replaced", "'gone'", IS_GONE),
-        ):
-            rows += transaction.execute(
-                f"select {run}, f.updated, f.id, f.record, {change}, (select r.seen_at "
-                f"from series_runs r where r.series = f.series and r.run = {run}) "
-                "from fill_versions f join series s on s.id = f.series "
-                f"where s.account = ? and s.market = ? and {run} <= s.published "
-                f"and {run} >= ? and ({run}, f.updated, f.id) > (?, ?, ?) and {condition} "
-                f"order by {run}, f.updated, f.id limit {limit}",
-                (*self._names, after.run, after.run, after.updated, after.version),
-            )
-        found = [Delivery(Position(*row[:3]), *row[3:]) for row in rows]
-        return sorted(found, key=lambda one: one.position)[:limit]
-
-    def changes(self) -> list[str]:
-        """The texts of all changes in their order, each with its time and kind."""
-        with self._database.snapshot() as snapshot:
-            join = "left join series_runs r on r.series = e.series and r.run = e.run "
-            seen_at = "r.seen_at"
-            if format_of(snapshot) < RUNS:
-                join, seen_at = "", "null"
-            rows = snapshot.execute(
-                f"select e.record, {seen_at}, e.change "
-                f"from ({EVENTS}) e join series s on s.id = e.series {join}"
-                "where s.account = ? and s.market = ? and e.run <= s.published "
-                "order by e.run, e.updated, e.id",
-                self._names,
-            )
-        return [observed(*row) for row in rows]
-
-    def take_over(self, name: str, holder: str) -> tuple[str | None, Follower]:
-        """Makes this holder the follower; returns the previous one, and the new one."""
-        with self._writing() as (transaction, series):
-            found = self._follower_named(transaction.execute, name)
-            transaction.execute(
-                "insert into followers (series, name, run, updated, version, holder) "
-                "values (?, ?, 0, 0, 0, ?) on conflict (series, name) do update set holder = ?",
-                (series, name, holder, holder),
-            )
-        before = found or Follower(Position(), None)
-        return before.holder, Follower(before.position, holder)
-
-    def delivered(self, name: str, follower: Follower, received: Delivery) -> bool:
-        """Record that a follower, which is the archive's own, has received the next fill.
-
-        `False`, and nothing is stored, if the archive has another follower of this name, or another
-        fill is the next one for it: it went back to an earlier state.
-        """
-        after = received.position
-        with self._writing() as (transaction, series):
-            if received.change is None:
-                is_next = self._is_next_fill(transaction, series, name, follower.position, received)
-            else:
-                is_next = self._changes_after(transaction, follower.position, 1) == [received]
-            if not is_next or self._follower_named(transaction.execute, name) != follower:
-                return False
-            transaction.execute(
-                "update followers set run = ?, updated = ?, version = ? "
-                "where series = ? and name = ?",
-                (after.run, after.updated, after.version, series, name),
-            )
-            # One that went while it was being handled need not come again if it is back.
-            transaction.execute(
-                "insert into followers_received (version, follower) select f.id, ? "
-                f"from fill_versions f where f.id = ? and {IS_GONE} on conflict do nothing",
-                (name, after.version),
-            )
-        return True
-
-    def _is_next_fill(
-        self,
-        transaction: Transaction,
-        series: int,
-        name: str,
-        before: Position,
-        received: Delivery,
-    ) -> bool:
-        after = received.position
-        up_to_it = transaction.execute(
-            # The fill itself may have been replaced since it was read.
-            "select f.id from fill_versions f join series s on s.id = f.series "
-            "where f.series = ? and (f.run, f.updated, f.id) > (?, ?, ?) "
-            "and (f.run, f.updated, f.id) <= (?, ?, ?) "
-            f"and (({CURRENT} and {UNRECEIVED}) or (f.id = ? and f.run <= s.published)) "
-            "and (f.id <> ? or f.record = ?) limit 2",
-            (
-                *(series, before.run, before.updated, before.version),
-                *(after.run, after.updated, after.version),
-                *(name, after.version, after.version, received.text),
-            ),
-        )
-        return up_to_it == [(after.version,)]
 
 
 def _progress(transaction: Transaction, series: int) -> Row:
@@ -699,23 +483,6 @@ def _publish_run(transaction: Transaction, series: int, now: int, *, counted: bo
     )
 
 
-def _cover(transaction: Transaction, series: int, start: int, end: int) -> None:
-    """Record that everything in a range was read."""
-    touching = transaction.execute(
-        "select start_at, end_at from coverage where series = ? and start_at <= ? and end_at >= ?",
-        (series, end, start),
-    )
-    transaction.execute(
-        "delete from coverage where series = ? and start_at <= ? and end_at >= ?",
-        (series, end, start),
-    )
-    first = min([start, *(one for one, _ in touching)])
-    last = max([end, *(one for _, one in touching)])
-    transaction.execute(
-        "insert into coverage (series, start_at, end_at) values (?, ?, ?)", (series, first, last)
-    )
-
-
 def _unreplaced(transaction: Transaction, fills: Sequence[Head]) -> set[int]:
     """The versions of these fills that nothing has replaced."""
     condition, values = transaction.among("id", [one.version for one in fills])
@@ -734,20 +501,3 @@ def _gone(
         (series, values),
     )
     return {identity: (version, text) for identity, version, text in rows}
-
-
-def gaps(state: State, now: int) -> Iterator[tuple[int, int]]:
-    """The spans between the first and the last requested time that were not read, until now."""
-    bounds = list(state.covered)
-    if state.run_start is not None and state.run_end is not None:
-        # Of a run that has not finished.
-        bounds.append((state.run_start, max(state.run_start, min(state.run_end, now))))
-    if not bounds:
-        return
-    at, last = min(start for start, _ in bounds), max(end for _, end in bounds)
-    for start, end in state.covered:
-        if start > at:
-            yield at, start
-        at = max(at, end)
-    if at < last:
-        yield at, last

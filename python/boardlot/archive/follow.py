@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
-from boardlot.archive.fills import Delivery, FillStore, Follower
+from boardlot.archive.followers import Delivery, FollowedFills, Follower
 from boardlot.archive.freshness import ServiceClock, check_service
 from boardlot.archive.lists import Series
 from boardlot.archive.locks import Lock
@@ -98,7 +98,7 @@ class _Follower:
         self._changes, self._lock = changes, lock
         # Distinguishes this follower from another one of its name, which may have taken over.
         self._holder = uuid4().hex
-        self._store = FillStore(update.database, series, lock)
+        self._store = FollowedFills(update.database, series, lock)
         # The position stored in the archive, and the fills that the caller has received since.
         self._stored: Follower | None = None
         self._received: Delivery | None = None

@@ -17,8 +17,9 @@ from boardlot._support.tables.cell_format import shown_time, time_of
 from boardlot.archive import observations
 from boardlot.archive.arguments import check_new, micros, path_of
 from boardlot.archive.check import Findings, check
+from boardlot.archive.coverage import gaps
 from boardlot.archive.database import Database
-from boardlot.archive.fills import FillStore, gaps
+from boardlot.archive.fills import FillStore
 from boardlot.archive.freshness import Place, row_of, service_now
 from boardlot.archive.lists import AnyListName, ListName, Series, list_named
 from boardlot.archive.query_result import QueryResult

@@ -14,8 +14,9 @@ from boardlot import _core
 from boardlot._core import _Rows as Rows
 from boardlot._support.tables.cell_format import shown_time, time_of
 from boardlot.archive import observations
+from boardlot.archive.coverage import State
 from boardlot.archive.database import Database, store_error
-from boardlot.archive.fills import Fills, FillStore, State, add
+from boardlot.archive.fills import Fills, FillStore, add
 from boardlot.archive.freshness import Place, ServiceClock, check_service, is_fresh, service_of
 from boardlot.archive.lists import ListSpec, Series
 from boardlot.archive.locks import Lock

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from boardlot.archive.database import Database, Row, Transaction, digest
-from boardlot.archive.fills import CURRENT, EVENTS
+from boardlot.archive.fill_versions import CURRENT, EVENTS
 from boardlot.archive.lists import LISTS
 from boardlot.archive.typed_columns import (
     BATCH,
