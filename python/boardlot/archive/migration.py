@@ -81,12 +81,14 @@ def _fill(database: Database, lock: Lock) -> None:
 def _first_unpublished(transaction: Transaction) -> int:
     """The first version of a fill that its writer may write again: that of an unfinished read, or
     the next one."""
-    ((first,),) = transaction.execute(
-        "select min(f.id) from fill_versions f join series s on s.id = f.series "
-        "where s.run_start is not null and f.run > s.published"
-    )
     ((last,),) = transaction.execute("select coalesce(max(id), 0) from fill_versions")
-    return int(last + 1 if first is None else first)
+    first = int(last) + 1
+    unfinished = "select id, published from series where run_start is not null"
+    for series in transaction.execute(unfinished):
+        query = "select min(id) from fill_versions where series = ? and run > ?"
+        ((found,),) = transaction.execute(query, series)
+        first = min(first, found or first)
+    return first
 
 
 def _complete(database: Database, transaction: Transaction) -> None:
