@@ -366,8 +366,8 @@ def check(settings: Settings, file: str, unread_days: float) -> int:
     """Show the problems of an archive's contents.
 
     Spans of fills that were not read, ids that were sent twice with different contents, dividends
-    that were restated, and lists that were not read for long. If there are any, the exit status is
-    3.
+    that were restated, lists that were not read for long, and values that are null in the views as
+    they are not of their field's type. If there are any, the exit status is 3.
     """
     with _existing(settings, file) as archive:
         found = archive.check(unread=timedelta(days=unread_days))
