@@ -170,7 +170,7 @@ def test_many_keys_may_be_the_only_declared_argument():
 def test_a_missing_path_argument_is_named(client_class, method):
     endpoint = bl.Endpoint("mine", "GET", "/{symbol}", paging="next_key")
     client = client_class("https://api.example.com")
-    expected = "symbol is missing; did you misspell it as 'simbol'?"
+    expected = "symbol is missing"
     with pytest.raises(bl.ConfigError, match=re.escape(expected)) as caught:
         outcome = getattr(client, method)(endpoint, simbol="HK.00700")
         asyncio.run(settled(outcome))
