@@ -48,9 +48,9 @@ def archive(tmp_path):
     ("call", "name", "nearest"),
     [
         (lambda client: client.fills_history("1", "HK", page=2), "page", "page_size"),
-        (lambda client: client.fills_history("1", "HK", strat=0), "strat", "start"),
+        (lambda client: client.fills_history("1", "HK", startt=0), "startt", "start"),
         (lambda client: client.fills_history(acc="1", trd_market="HK"), "acc", "acc_id"),
-        (lambda async_client: async_client.dividends(symbl="HK.00700"), "symbl", "symbol"),
+        (lambda async_client: async_client.dividends(symbool="HK.00700"), "symbool", "symbol"),
         (lambda client: client.request("POST", "/", bodi=b""), "bodi", "body"),
         (
             lambda records: bl.frames.to_pandas(records, decimal="string"),
@@ -65,7 +65,7 @@ def archive(tmp_path):
         (lambda: bl.Faults(latenci=0.1), "latenci", "latency"),
         (lambda: bl.DateRange("end", nxt="a"), "nxt", "next"),
         (lambda url: bl.login(url, redirectport=80), "redirectport", "redirect_port"),
-        (lambda: bl.Archive(targt="a.db"), "targt", "target"),
+        (lambda: bl.Archive(tarrget="a.db"), "tarrget", "target"),
     ],
 )
 def test_a_misspelled_argument_is_met_by_the_nearest_name(call, name, nearest, request):
@@ -238,7 +238,7 @@ def test_a_misspelled_attribute_is_met_by_the_nearest_name(client, sandbox):
         (client, "dividend", "dividends"),
         (client, "fill_history", "fills_history"),
         (sandbox, "base_ulr", "base_url"),
-        (bl, "Clinet", "Client"),
+        (bl, "Cliennt", "Client"),
     ]:
         with pytest.raises(AttributeError) as caught:
             getattr(instance, name)
