@@ -54,6 +54,10 @@ pub fn advise(advice: &Advice) -> String {
             );
         }
         Advice::NotListening => return format!("{advice} `boardlot doctor` checks each stage."),
+        Advice::LockedKeychain => {
+            "Unlock it, or keep the tokens in an encrypted file: store=EncryptedFileStore(...) \
+             (`--store FILE`)."
+        }
         Advice::ClientClosed => {
             "Make calls before `close()`: within the client's `with` block, if it has one."
         }

@@ -139,7 +139,7 @@ def test_status_compares_the_clocks_without_a_keychain(person, boardlot):
 def test_without_a_keychain_the_way_out_is_a_file(command, person, boardlot):
     done = boardlot(*person.base, *command)
     assert done.status == 3 and "the keychain cannot be used" in done.said
-    assert "hint: Unlock it, or add --store FILE" in done.said
+    assert "hint: Unlock it, or keep the tokens in an encrypted file" in done.said
     assert not person.browsers
 
 

@@ -35,7 +35,6 @@ from boardlot.errors import (
     ApiError,
     AuthenticationError,
     BoardlotError,
-    StoreError,
 )
 
 # The module of each command in `boardlot.cli.commands`, where it has its own name, and its line in
@@ -237,8 +236,6 @@ def _hint_of(error: BoardlotError, settings: Settings) -> str:
     """The error's hint, or a hint that only the command line knows."""
     if isinstance(error, AuthenticationError) and not settings.has_credentials:
         return hints.NO_CREDENTIALS
-    if isinstance(error, StoreError) and "the keychain cannot be used" in str(error):
-        return hints.LOCKED_KEYCHAIN
     return error.hint
 
 

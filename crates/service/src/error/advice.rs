@@ -26,6 +26,8 @@ pub enum Advice {
     UnusedProxy(String),
     /// No server is listening.
     NotListening,
+    /// The keychain is locked, or there is none.
+    LockedKeychain,
     /// The client is closed.
     ClientClosed,
     /// The client has no credentials.
@@ -107,6 +109,7 @@ impl fmt::Display for Advice {
                 "No server is listening at this address: check the host and the port of the base URL; a \
                  sandbox that was closed does not listen either."
             }
+            Advice::LockedKeychain => "Unlock it, or keep the tokens in an `EncryptedFileStore`.",
             Advice::ClientClosed => "Make calls before `close()`.",
             Advice::NoCredentials => "The client has no credentials: set them in its options.",
             Advice::SeveralKeys => "For several keys, make a call for each.",

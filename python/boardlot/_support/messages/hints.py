@@ -21,7 +21,6 @@ MORE_SCOPES = "If you need this permission, log in again and allow it on the con
 CREDENTIALS_FILE = "Check that the file exists and that you can read it."
 
 # Token stores.
-LOCKED_KEYCHAIN = "Unlock it, or add --store FILE, an encrypted file for the tokens."
 OTHER_STORE = "Make the folder writable, or choose another --store FILE."
 UNWRITABLE_CONFIG = "Make the folder writable, or omit --profile: tokens are stored either way."
 NO_TERMINAL = "The passphrase is then read from that file, or from the output of that command."

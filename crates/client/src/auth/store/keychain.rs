@@ -12,7 +12,7 @@ use super::{
     state_folder::{digest, lock_in_state_folder},
 };
 use crate::{
-    error::{Error, ErrorKind, Result},
+    error::{Advice, Error, ErrorKind, Result},
     os::{atomic_file, entropy, texts::state_folder},
 };
 
@@ -94,10 +94,8 @@ fn not_ours(key: &str) -> Error {
 }
 
 fn unavailable(error: &dyn std::fmt::Display) -> Error {
-    ErrorKind::Store(format!(
-        "the keychain cannot be used: {error}; unlock it, or use an EncryptedFileStore"
-    ))
-    .into()
+    let error = Error::from(ErrorKind::Store(format!("the keychain cannot be used: {error}")));
+    error.with_advice(Advice::LockedKeychain)
 }
 
 /// The Secret Service over D-Bus.
