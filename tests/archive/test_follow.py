@@ -37,7 +37,7 @@ def test_two_followers_of_one_name_are_rejected(target, book, client):
 def pauses(monkeypatch):
     """The time that a follower waited each time."""
     waited = []
-    monkeypatch.setattr("boardlot.archive.waiting.pause", waited.append)
+    monkeypatch.setattr("boardlot.archive.event_loops.pause", waited.append)
     return waited
 
 

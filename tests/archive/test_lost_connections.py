@@ -59,7 +59,7 @@ def test_security_54_connections_terminated_at_any_statement_lose_and_repeat_not
     address, terminate, book, client, monkeypatch, step
 ):
     steps = Steps(monkeypatch, [(psycopg.Cursor, "execute")], terminate)
-    monkeypatch.setattr("boardlot.archive.waiting.pause", lambda _: None)
+    monkeypatch.setattr("boardlot.archive.event_loops.pause", lambda _: None)
     path = path_of("plates", PLATE)
     book.put_fills(60)
     with bl.Archive(address) as archive, bl.Archive(address) as followed_one:

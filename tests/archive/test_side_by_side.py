@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import boardlot as bl
 import pytest
-from boardlot.archive import fills, update as updating, waiting
+from boardlot.archive import fills, side_by_side, update as updating
 
 from ..support.interrupts import ends_at_once
 from .service import HK, fill, path_of
@@ -53,7 +53,7 @@ def test_where_no_thread_can_be_started_one_list_is_read_after_another(
 
     refusing = SimpleNamespace(allocate_lock=_thread.allocate_lock, start_new_thread=refused)
     with monkeypatch.context() as patched:
-        patched.setattr(waiting, "_thread", refusing)
+        patched.setattr(side_by_side, "_thread", refusing)
         assert archive.update(client, dividends=SYMBOLS).new == len(SYMBOLS)
     assert stored(archive) == {symbol: [symbol] for symbol in SYMBOLS}
 
@@ -83,7 +83,7 @@ def test_whatever_a_work_raises_is_raised(count):
             raise error("mine")
 
         with pytest.raises(error, match="mine"):
-            waiting.side_by_side([failing] * count, 8)
+            side_by_side.side_by_side([failing] * count, 8)
 
 
 def test_ctrl_c_ends_all_of_them(archive, book, client):

@@ -26,13 +26,13 @@ from boardlot.archive.arguments import (
     seconds,
     series_of,
 )
+from boardlot.archive.event_loops import blocking, each, each_async, in_thread
 from boardlot.archive.follow import follow
 from boardlot.archive.lists import AnyListName, Series, custom_list, list_named
 from boardlot.archive.reader import Reader
 from boardlot.archive.report import UpdateReport
 from boardlot.archive.update import Update, read_through, update
 from boardlot.archive.verify import verify
-from boardlot.archive.waiting import blocking, each, each_async, in_thread
 from boardlot.errors import ConfigError
 from boardlot.records import records_of
 

@@ -22,8 +22,8 @@ from boardlot.archive.lists import ListSpec, Series
 from boardlot.archive.locks import Lock
 from boardlot.archive.migration import make_current
 from boardlot.archive.report import Counts, Name, UpdateReport
+from boardlot.archive.side_by_side import side_by_side
 from boardlot.archive.views import check_name, replace_views
-from boardlot.archive.waiting import side_by_side
 from boardlot.errors import (
     ApiError,
     AuthenticationError,
