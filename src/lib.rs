@@ -1,5 +1,6 @@
-//! The extension module of the Python package: its classes, calls that block or are awaited, and the
-//! conversion of rows and errors to Python objects. `boardlot-client` does the work, and knows no Python.
+//! The extension module of the Python package: its classes, calls that block or are awaited, and
+//! the conversion of rows and errors to Python objects. `boardlot-client` does the work, and knows
+//! no Python.
 #![allow(missing_debug_implementations, reason = "these types have a Python repr")]
 #![allow(clippy::too_many_arguments, clippy::unused_self, reason = "as Python calls them")]
 
@@ -98,12 +99,12 @@ mod _core {
         module.add("_CLIENT_OPTIONS", CLIENT_OPTIONS.iter().map(|x| x.name).collect::<Vec<_>>())?;
         module
             .add("_CONNECT_OPTIONS", connect_options().map(|(name, _)| name).collect::<Vec<_>>())?;
-        // Nobody imports all of it, and the stub would have to repeat every name.
+        // No code imports all names of this module, and the stub would have to repeat them.
         module.delattr("__all__")
     }
 
-    /// Returns true if this is the interpreter that the process began with. What exists once per
-    /// process, such as the objects in a `ReentrantOnce`, can belong to one only.
+    /// Returns true if this is the interpreter that the process began with. Objects that exist once
+    /// per process, such as those in a `ReentrantOnce`, can belong to only one interpreter.
     #[expect(unsafe_code, reason = "PyO3 has no function for it")]
     fn is_main_interpreter(_py: Python<'_>) -> bool {
         // SAFETY: this thread is attached to an interpreter, which the first function returns.

@@ -1,5 +1,5 @@
-//! Values of Python arguments. Their types are checked here; what an endpoint allows is checked by
-//! the core.
+//! Values of Python arguments. This module checks their types; the core checks which values an
+//! endpoint allows.
 
 use std::{
     fs,
@@ -187,7 +187,7 @@ pub fn field_names(names: &Bound<'_, PyTuple>) -> PyResult<Vec<String>> {
     names.iter().map(name).collect()
 }
 
-/// Returns true if a call of the caller's function returns what has to be awaited.
+/// Returns true if a call of the caller's function returns an object that has to be awaited.
 pub fn is_async(function: &Bound<'_, PyAny>) -> PyResult<bool> {
     let module = import(function.py(), "boardlot._support.coroutines")?;
     module.invoke_method("is_async", (function,))?.is_truthy()

@@ -1,4 +1,4 @@
-//! Numbers of callers, of Python and of other libraries. A bool is not one.
+//! Numbers that callers pass, of Python or of other libraries. A bool is not a number.
 
 use pyo3::{conversion::FromPyObjectOwned, exceptions::PyTypeError, types::PyFloat};
 
@@ -10,7 +10,7 @@ use crate::interpreter::{
 use crate::prelude::*;
 use boardlot_client::extension::pages::Windows;
 
-/// A number, such as by the `__index__` of the value. A bool is a `TypeError`.
+/// Reads a number, for example by the `__index__` of the value. A bool raises `TypeError`.
 pub fn number<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResult<T> {
     if callback::reading(value.py(), || is_bool(value))? {
         return Err(PyTypeError::new_err("a bool is not a number"));
@@ -18,8 +18,8 @@ pub fn number<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyRe
     callback::argument(value)
 }
 
-/// The int or float that a number is, also of other libraries such as numpy; none for other values and for
-/// bools.
+/// Returns a number, including one of another library such as numpy, as an int or float; none for
+/// other values and for bools.
 pub fn plain_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = value.py();
     if value.is_instance_of::<PyFloat>() {
@@ -79,8 +79,8 @@ impl<T: GivenNumber> GivenNumber for Option<T> {
 
 macro_rules! number_arguments {
     ($($name:ident: $expected:literal)+) => {
-        /// The numbers among the arguments of functions, by their names, with what is expected of them:
-        /// `#[pyo3(from_py_with = number_of::timeout)]`.
+        /// The numbers among the arguments of functions, by their names, with what is expected of
+        /// them: `#[pyo3(from_py_with = number_of::timeout)]`.
         pub mod number_of {
             use super::{Bound, GivenNumber, PyAny, PyResult};
 
@@ -118,8 +118,8 @@ number_arguments! {
     windows: "an integer from 1 to 64, 'auto', or None"
 }
 
-/// Converts a value, such as by its `__index__`; none if it cannot be. An interrupt meanwhile is
-/// raised.
+/// Converts a value, for example by its `__index__`; none if the value cannot be converted. An
+/// interrupt during the conversion is raised.
 pub fn read<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResult<Option<T>> {
     match number(value) {
         Ok(read) => Ok(Some(read)),

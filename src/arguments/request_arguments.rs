@@ -43,7 +43,7 @@ fn pairs(value: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
         };
         let name = text("a name in query", &name)?;
         let item = if item.is_instance_of::<PyString>() {
-            // Of an enum member, its value.
+            // An enum member stands for its value.
             item.getattr_opt("value")?.unwrap_or(item)
         } else if let Some(number) = plain_number(&item)? {
             // An int of any size is finite.
@@ -93,8 +93,8 @@ pub fn body_members(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
     Ok(Body::Json(members))
 }
 
-/// The JSON value of one that `json` does not know: of a number, also of numpy, that number, and of a bool of numpy a
-/// bool.
+/// Returns the JSON value of an object that `json` does not know: the number for any number,
+/// including numpy's, and a bool for a bool of numpy.
 #[pyfunction]
 fn json_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let class = value.get_type().name()?;
@@ -117,7 +117,8 @@ fn json_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     })
 }
 
-/// The int or float that a number is, also one of numpy; None for other values and for bools.
+/// Returns a number, including one of numpy, as an int or float; None for other values and for
+/// bools.
 #[pyfunction]
 #[pyo3(name = "_plain_number")]
 pub fn python_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {

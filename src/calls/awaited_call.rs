@@ -1,8 +1,9 @@
 //! A call that is awaited: the bridge to asyncio, with `python/boardlot/_support/awaiting.py`.
 //!
-//! The awaiting coroutine waits for a future of the running loop, which carries a wake-up and no result: between the
-//! moment when the loop is woken and the moment when the coroutine continues, its task may be cancelled, as by a
-//! deadline in the same turn of the loop. The result stays here until the coroutine takes it.
+//! The awaiting coroutine waits for a future of the running loop, which carries a wake-up and no
+//! result: between the moment when the loop is woken and the moment when the coroutine continues,
+//! its task may be cancelled, as by a deadline in the same turn of the loop. The result stays here
+//! until the coroutine takes it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -28,7 +29,7 @@ pub type PythonResult = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct AwaitedCall {
     state: Mutex<State>,
-    /// The Python object that keeps alive what the core has weak references to.
+    /// The Python object that keeps alive the objects to which the core has weak references.
     owner: Option<Py<PyAny>>,
 }
 
@@ -69,7 +70,8 @@ impl AwaitedCall {
         awaited.invoke((this,))
     }
 
-    /// Starts the work. Returns a future of the running loop, which is resolved once the work has ended.
+    /// Starts the work. Returns a future of the running loop, which is resolved once the work has
+    /// ended.
     fn start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         thread_end::register();
         let event_loop = running_loop(py)?;
@@ -125,7 +127,7 @@ impl Drop for AwaitedCall {
     }
 }
 
-/// Wakes the coroutine that waits for a call, also if its work panics or is aborted.
+/// Wakes the coroutine that waits for a call, even if the call's work panics or is aborted.
 struct Wake {
     queue: Arc<CompletionQueue>,
     waiter: u64,
@@ -134,7 +136,7 @@ struct Wake {
 
 impl Wake {
     fn with(mut self, result: PythonResult) {
-        // It fails if the coroutine does not wait any more.
+        // Sending fails if the coroutine no longer waits.
         if let Some(sender) = self.result.take()
             && sender.send(result).is_ok()
         {

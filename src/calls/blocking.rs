@@ -13,11 +13,13 @@ use boardlot_client::extension::{error::ErrorKind, http::PoolSlot, os::origin::o
 pub const SIGNAL_POLL: Duration = Duration::from_millis(50);
 
 thread_local! {
-    /// The function that calls which block on this thread call each time that signals were checked.
+    /// The function that blocking calls on this thread call each time they have checked for
+    /// signals.
     static POLL: RefCell<Option<Py<PyAny>>> = const { RefCell::new(None) };
 }
 
-/// Calls a function. Calls of a client that block in it call `poll` meanwhile, and end with its exception.
+/// Calls a function. Calls of a client that block in it call `poll` meanwhile, and end with its
+/// exception.
 #[pyfunction]
 #[pyo3(name = "_polled")]
 pub fn polled<'py>(
@@ -43,8 +45,8 @@ pub fn block<T: Send>(
     block_in(py, PoolSlot::shared, future, |_| Ok(()))
 }
 
-/// The same in a slot of the blocking pool, which is taken once the thread is detached. `on_poll` is
-/// called each time that signals were checked.
+/// Waits for a future in a slot of the blocking pool, which is taken once the thread is detached.
+/// `on_poll` is called after each check for signals.
 pub fn block_in<T: Send>(
     py: Python<'_>,
     slot: impl FnOnce() -> Result<PoolSlot> + Send,
@@ -57,8 +59,8 @@ pub fn block_in<T: Send>(
     let (mut outcome, mut slot) = (None, Some(slot));
     let waited = {
         let mut take = || slot.take().map_or_else(PoolSlot::shared, |slot| slot());
-        // On the heap: where CPython ends a thread without unwinding, its stack is freed, and the runtime's
-        // threads may still refer to what is pinned.
+        // Pinned on the heap: if CPython ends a thread without unwinding, the thread's stack is
+        // freed, and the runtime's threads may still refer to the future.
         let mut future = Box::pin(async { outcome = Some(future.await) });
         wait(py, &mut take, future.as_mut(), &on_poll)?
     };
@@ -73,11 +75,12 @@ pub fn block_in<T: Send>(
     Ok(value)
 }
 
-/// Waits until a future is ready, in a slot that is taken once the thread is detached. Not generic: copies
-/// for the futures of all calls were over one percent of the wheel.
+/// Waits until a future is ready, in a slot that is taken once the thread is detached. Not generic:
+/// the copies for the futures of all calls made up over one percent of the wheel.
 ///
-/// A signal handler may make a call of its own, so it runs outside the runtime. For it, this thread attaches
-/// again in the way in which it was attached, as it may be a thread whose Python state is being removed.
+/// A signal handler may make a call of its own, so it runs outside the runtime. To run the handler,
+/// this thread attaches again in the same way as before, as it may be a thread whose Python state
+/// is being removed.
 fn wait(
     py: Python<'_>,
     slot: &mut (dyn FnMut() -> Result<PoolSlot> + Send),

@@ -22,7 +22,7 @@ pub enum CallMode {
 pub struct Call<T> {
     pub(super) future: BoxFuture<'static, Result<T>>,
     pub(super) finish: Finish<T>,
-    /// The Python object that keeps alive what the core has weak references to.
+    /// The Python object that keeps alive the objects to which the core has weak references.
     owner: Option<Py<PyAny>>,
 }
 
@@ -30,7 +30,7 @@ pub struct Call<T> {
 pub type Finish<T> = Box<dyn FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send>;
 
 impl CallMode {
-    /// The mode that Python calls `"async"`, or the other one.
+    /// Returns `Async` for the mode that Python calls `"async"`, otherwise `Sync`.
     pub fn named(mode: &str) -> Self {
         if mode == "async" { CallMode::Async } else { CallMode::Sync }
     }

@@ -1,13 +1,14 @@
 //! Waking the tasks of an event loop whose operations have finished.
 //!
-//! Each loop has a queue. The runtime's worker threads never attach to the interpreter: they push the
-//! number of the asyncio future that a task waits for, and only the one that finds the queue empty wakes
-//! the loop, by writing a byte to a socket that the loop reads. The loop then resolves all futures that
-//! were pushed meanwhile, so that concurrent requests share a wake-up. A loop that cannot watch sockets
-//! (the proactor of Windows) is woken by a thread of the callback pool, which attaches.
+//! Each loop has a queue. The runtime's worker threads never attach to the interpreter: they push
+//! the number of the asyncio future that a task waits for, and only the thread that finds the queue
+//! empty wakes the loop, by writing a byte to a socket that the loop reads. The loop then resolves
+//! all futures that were pushed meanwhile, so that concurrent requests share a wake-up. A loop that
+//! cannot watch sockets (the proactor of Windows) is woken by a thread of the callback pool, which
+//! attaches.
 //!
-//! The futures belong to the callback of the loop, and so to the loop: one that is closed, or dropped
-//! without being closed, ends its tasks, and these end what they wait for.
+//! The futures belong to the callback of the loop, and so to the loop. A loop that is closed, or
+//! dropped without being closed, ends its tasks, and the tasks end the calls that they wait for.
 
 use std::{
     collections::HashMap,
@@ -46,14 +47,16 @@ fn load_asyncio(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
 
 /// The asyncio futures that the tasks of one event loop wait for.
 pub struct CompletionQueue {
-    /// By number. Only attached threads take this lock, and no Python code runs under it.
+    /// The futures by number. Only attached threads take this lock, and no Python code runs under
+    /// it.
     waiters: Mutex<HashMap<u64, Py<PyAny>>>,
-    /// The numbers of those whose operations have finished.
+    /// The numbers of the futures whose operations have finished.
     finished: Mutex<Vec<u64>>,
     waker: Waker,
 }
 
-/// A file that a loop can watch. Elsewhere the loop of asyncio watches no sockets for others.
+/// A socket that a loop can watch. On systems other than Unix, asyncio's loop does not watch
+/// sockets of other code.
 #[cfg(unix)]
 type Socket = std::os::unix::net::UnixStream;
 #[cfg(not(unix))]
@@ -70,8 +73,9 @@ enum Waker {
 #[derive(Default)]
 struct Queues(Mutex<Vec<LoopQueue>>);
 
-/// Both are weak: a loop that is dropped without being closed is collected, and its queue belongs to
-/// the callback that the loop has, so that a closed loop leaves no socket open.
+/// A loop and its queue. Both references are weak: a loop that is dropped without being closed is
+/// collected, and its queue belongs to the loop's callback, so that a closed loop leaves no socket
+/// open.
 type LoopQueue = (Py<PyWeakrefReference>, Weak<CompletionQueue>);
 
 impl CompletionQueue {
@@ -151,7 +155,7 @@ impl CompletionQueue {
         match &self.waker {
             #[cfg(unix)]
             Waker::Socket(socket) => {
-                // It only fails if the loop was closed, or if it is being woken already.
+                // Writing fails only if the loop was closed, or is already being woken.
                 let _ = std::io::Write::write(&mut &*socket, &[0]);
             }
             Waker::Callback(event_loop) => {
@@ -160,7 +164,7 @@ impl CompletionQueue {
                     with_interpreter(|py| {
                         let callback = ResolveFinished { queue, socket: None };
                         let name = intern!(py, "call_soon_threadsafe");
-                        // It only fails if the loop was closed, and then no task waits.
+                        // The call fails only if the loop was closed, and then no task waits.
                         let _ = event_loop.bind(py).invoke_method(name, (callback,));
                     });
                 });
@@ -181,16 +185,18 @@ impl ResolveFinished {
     fn __call__(&self, py: Python<'_>) -> PyResult<()> {
         #[cfg(unix)]
         if let Some(mut socket) = self.socket.as_ref() {
-            // Before the queue is emptied: a push after that writes to the socket again.
+            // Reads the socket before the queue is emptied, as any later push writes to the socket
+            // again.
             let _ = std::io::Read::read(&mut socket, &mut [0; 16]);
         }
         let lock = || self.queue.finished.lock().unwrap_or_else(PoisonError::into_inner);
         let mut numbers = std::mem::take(&mut *lock()).into_iter();
         while let Some(number) = numbers.next() {
-            // None if its task was cancelled.
+            // The future is missing if its task was cancelled.
             let Some(waiter) = self.queue.remove(number) else { continue };
             if let Err(error) = resolve(waiter.bind(py)) {
-                // For example of a signal handler: the others, and this one, have their turn again.
+                // The error may be that of a signal handler, so this future and the remaining ones
+                // are queued again.
                 self.queue.waiters().insert(number, waiter);
                 [number].into_iter().chain(numbers).for_each(|number| self.queue.push(number));
                 return Err(error);
@@ -199,7 +205,8 @@ impl ResolveFinished {
         Ok(())
     }
 
-    /// A loop that is woken by a callback has several of these, and none owns the futures.
+    /// A loop that is woken by a callback has several of these objects, and none of them owns the
+    /// futures.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         // If the lock is held, a thread is using this object, so it is not garbage.
         if let (Some(_), Ok(waiters)) = (&self.socket, self.queue.waiters.try_lock()) {

@@ -16,7 +16,7 @@ use boardlot_client::extension::http::PoolSlot;
 pub struct Progress<'a> {
     pub label: &'a str,
     pub unit: &'static str,
-    /// The number that there will be, as far as it is known by now.
+    /// The final number, if it is known yet.
     pub total: CountFn,
     pub count: Arc<AtomicU64>,
 }

@@ -79,8 +79,8 @@ impl ReplayCore {
     }
 }
 
-/// The base URL of a client that replays an empty cassette. It is never resolved, since every request
-/// is refused, and no host can have this name.
+/// The base URL of a client that replays an empty cassette. The name is never resolved, since every
+/// request is refused, and no host can have it.
 const NOTHING_RECORDED: &str = "https://nothing-recorded.invalid";
 
 /// The cassette of an argument, and the base URL of the recorded service if it is known.

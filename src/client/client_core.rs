@@ -40,7 +40,8 @@ use boardlot_client::extension::{
     pages::{PagedCall, Windows},
 };
 
-/// The core of a `Client` or an `AsyncClient`. What it makes for them keeps the client alive, as `owner`.
+/// The core of a `Client` or an `AsyncClient`. Calls and pagers that the core creates keep the
+/// client alive, as their `owner`.
 #[pyclass(frozen, name = "_ClientCore", module = "boardlot._core")]
 pub struct ClientCore {
     core: Core,
@@ -51,15 +52,15 @@ pub struct ClientCore {
     /// store.
     referents: Vec<Py<PyAny>>,
     observer: Arc<PythonObserver>,
-    /// True if it ends with the core that it came from.
+    /// True if this core was derived from another one, and ends with it.
     is_derived: bool,
     /// The objects to which the observer has weak references.
     instrumentation: Mutex<Vec<Py<StrongRef>>>,
 }
 
-/// The builders of the records, for each endpoint in the order of the table. All clients of a process share
-/// them: what one thread keeps for one endpoint takes 10 kB, and an application may have a client for each
-/// user.
+/// Record builders of each endpoint, in the order of the table. All clients of a process share
+/// them: the builder that one thread keeps for one endpoint takes 10 kB, and an application may
+/// have a client for each user.
 struct Builders(Vec<RowBuilderPool>);
 
 impl Default for Builders {
@@ -84,7 +85,7 @@ impl ClientCore {
         base.mode.run_pooled(this.py(), &base.core.transport, call)
     }
 
-    /// The builders of an endpoint's records: a custom endpoint keeps its own.
+    /// Returns the builders of an endpoint's records. A custom endpoint keeps its own.
     fn builders_of(given: &Bound<'_, PyAny>, endpoint: &api::Endpoint) -> PyResult<RowBuilderPool> {
         if let Some(own) = core_of::<EndpointCore>(given)? {
             return Ok(own.get().builders.clone());
@@ -155,15 +156,16 @@ impl ClientCore {
         self.given.bind(py).get_item("ws_trade_url")
     }
 
-    /// The seconds by which the service's clock is ahead of this machine's. The timestamps of signed
-    /// requests are corrected by them. It is 0.0 until the service rejects a timestamp.
+    /// The seconds by which the service's clock is ahead of this machine's. The timestamps of
+    /// signed requests are corrected by this offset, which is 0.0 until the service rejects a
+    /// timestamp.
     #[getter]
     fn clock_offset(&self) -> f64 {
         // A float represents milliseconds exactly.
         self.core.transport.clock.offset_ms() as f64 / 1e3
     }
 
-    /// The same core for calls that block. It keeps this one alive.
+    /// Returns a copy of this core for calls that block. The copy keeps this core alive.
     fn blocking(this: &Bound<'_, Self>) -> Self {
         let base = this.get();
         ClientCore {
@@ -177,7 +179,8 @@ impl ClientCore {
         }
     }
 
-    /// A core with other options, which shares all else with this one. It keeps this one alive, and closes nothing.
+    /// Returns a core with other options, which shares everything else with this one. The new core
+    /// keeps this one alive, and closes nothing.
     fn with_options<'py>(
         this: &Bound<'py, Self>,
         timeout: Option<Bound<'py, PyAny>>,
@@ -200,7 +203,8 @@ impl ClientCore {
         })
     }
 
-    /// The value of `Authorization` of its token, for other HTTP clients; refreshed if it is the `rejected` one.
+    /// Returns the `Authorization` header of the client's token, for other HTTP clients. If that
+    /// header is the `rejected` one, the token is refreshed first.
     fn token_header<'py>(
         this: &Bound<'py, Self>,
         #[pyo3(from_py_with = text_of::rejected)] rejected: Option<String>,
@@ -220,7 +224,7 @@ impl ClientCore {
         }
     }
 
-    /// Calls these hooks besides the client's own, in place of those that were set so before.
+    /// Sets hooks to call besides the client's own, in place of the hooks of an earlier call.
     fn instrument(
         &self,
         on_request: Option<Bound<'_, PyAny>>,
@@ -232,7 +236,7 @@ impl ClientCore {
             self.observer.instrument(hooks);
             std::mem::replace(&mut *kept, strong_refs)
         };
-        // Not under the lock: this may run Python code.
+        // Dropping hooks may run Python code, so the lock is released first.
         drop(before);
         Ok(())
     }
@@ -256,8 +260,8 @@ impl ClientCore {
         Self::run(this, Call::new(future, Box::new(finish)))
     }
 
-    /// The service's time in microseconds since 1970 at which an open range ends: it is past when this
-    /// returns, and whatever existed at the call is not later.
+    /// The service's time at which an open range ends, in microseconds since 1970. This time is
+    /// past when the call returns, and no record that existed at the call is later.
     fn service_now<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let core = this.get().core(this.py())?;
         let finish =
@@ -287,7 +291,8 @@ impl ClientCore {
         base.mode.run_shared(py, call.owned_by(Some(this.clone().into_any().unbind())))
     }
 
-    /// The pages of one part of a time range, of so many parts; 0 is the latest.
+    /// Returns the pages of one part of a time range. `part` is the index of the part, 0 for the
+    /// latest, and the number of parts.
     fn part_of_pages(
         &self,
         owner: &Bound<'_, PyAny>,
@@ -455,8 +460,8 @@ impl ClientCore {
         self.referents.iter().try_for_each(|object| visit.call(object))
     }
 
-    /// The arguments of the constructor that are not the defaults, for a pickle: it contains no secret, since
-    /// credentials are pickled by reference or not at all.
+    /// Constructor arguments that are not the defaults, for a pickle. The pickle contains no
+    /// secret, since credentials are pickled by reference or not at all.
     fn given<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let given = self.given.bind(py).copy()?;
         check_picklable(&given)?;

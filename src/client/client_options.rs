@@ -27,9 +27,9 @@ use boardlot_client::extension::{
 const MISSING: &str =
     "base_url is missing; pass base_url or profile: no environment variable BOARDLOT_* is read";
 
-/// A client made from its Python arguments, its observer, and the Python objects to which it has only
-/// weak references: they must live as long as the client. `options` are the values of `CLIENT_OPTIONS`; `given`
-/// gets those that are not the defaults.
+/// Makes a client from its Python arguments. Also returns its observer, and the Python objects to
+/// which the client has only weak references: these must live as long as the client. `options` are
+/// the values of `CLIENT_OPTIONS`; the values that are not the defaults are stored in `given`.
 pub fn build_client(
     base_url: Option<String>,
     options: &Bound<'_, PyTuple>,
@@ -69,7 +69,7 @@ pub fn build_client(
         }
     }
     if let Some(profile) = &profile {
-        // A profile that only reads does so whatever the caller says.
+        // A read-only profile stays read-only, whatever the caller passes.
         transport.read_only |= profile.read_only;
         let connect = &mut transport.connect;
         if connect.proxy.is_none() {
@@ -106,7 +106,7 @@ pub fn build_client(
     let mut options = ClientOptions::default();
     options.credentials = credentials;
     options.transport = transport;
-    // It may read a file for each authority that the system trusts.
+    // Creating a client may read a file for each authority that the system trusts.
     let core = py.detach(|| Core::new(&base_url, options)).or_raise(py)?;
     let referents = strong_refs.into_iter().map(Py::into_any).chain(object.flatten()).collect();
     Ok((core, observer, referents))
@@ -140,7 +140,8 @@ fn set_option(
     Ok(())
 }
 
-/// The options of a client with some that are changed, of which headers are added; `given` gets them, too.
+/// Returns the options of a client with some changed. Headers are added to the client's, other
+/// options are replaced. The changes are stored in `given`, too.
 pub fn changed_options(
     current: &TransportOptions,
     changes: &[(&str, Option<Bound<'_, PyAny>>)],
@@ -184,7 +185,7 @@ fn is_default(
         OptionKind::Connect(ConnectKind::Integer { field, .. }) => {
             field(&mut options.connect) == field(&mut defaults.connect)
         }
-        // That of the others is `None`, which is skipped.
+        // The default of all other options is `None`, which is skipped.
         _ => false,
     }
 }

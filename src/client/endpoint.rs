@@ -27,7 +27,7 @@ pub struct EndpointCore {
     pub row: Arc<api::Endpoint>,
     /// The builders of its records.
     pub builders: RowBuilderPool,
-    /// The class that declares the fields, if it is one.
+    /// The class that declares the fields, if a class does.
     class: Option<Py<PyType>>,
 }
 
@@ -165,7 +165,7 @@ pub fn load_endpoints<'py>(
     Ok(endpoints)
 }
 
-/// Names and kinds.
+/// Reads pairs of a name and a kind.
 fn pairs(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
     const EXPECTED: &str = "a dict of names and kinds, such as {'time': 'seconds'}";
     let mapping = value.cast::<PyMapping>().map_err(|_| wrong_type(argument, value, EXPECTED))?;
@@ -190,7 +190,8 @@ fn fields(kinds: &[(String, String)]) -> Result<Vec<Field>, DeclarationError> {
     kinds.iter().map(|(name, kind)| declared_field(name, kind)).collect()
 }
 
-/// The fields of a `TypedDict`: of one of boardlot's own, those of the service document.
+/// Returns the fields of a `TypedDict`. For one of boardlot's own, these are the fields of the
+/// service document.
 fn class_fields(class: &Bound<'_, PyType>) -> PyResult<Result<Vec<Field>, DeclarationError>> {
     let py = class.py();
     if class.getattr("__module__")?.extract::<Cow<'_, str>>()? == "boardlot._records"

@@ -28,7 +28,7 @@ impl FromPyObject<'_, '_> for ArgumentName {
 /// An endpoint of the table, which its generated method passes.
 #[pyclass(frozen, name = "_BuiltInEndpoint", module = "boardlot._core")]
 pub struct BuiltInEndpoint {
-    /// Its place in the table.
+    /// The endpoint's index in the table.
     pub index: usize,
     row: &'static api::Endpoint,
 }

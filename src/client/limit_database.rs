@@ -26,9 +26,9 @@ struct Shared {
     known: Mutex<Option<Known>>,
 }
 
-/// A state by the clock of the database, which showed `now` when it was received: then the boot clock of
-/// this machine showed `received`. The database's clock is taken to be as old as its response at most: so a
-/// request is never sent early.
+/// A state by the clock of the database. When the state was received, that clock showed `now`, and
+/// the boot clock of this machine showed `received`. The database's clock is taken to be as old as
+/// its response at most, so that a request is never sent early.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     state: State,
@@ -38,7 +38,7 @@ struct Known {
 }
 
 impl Known {
-    /// A time of the database by the boot clock.
+    /// Converts a time of the database's clock to the boot clock.
     fn local(&self, time: u64) -> u64 {
         self.received.saturating_add(time).saturating_sub(self.now)
     }
@@ -54,7 +54,8 @@ struct LimitChange {
 
 #[pymethods]
 impl LimitChange {
-    /// The new state, of the state and the microseconds since 1970 of the database.
+    /// Returns the new state. `state` is the current one, and `now` the database's time in
+    /// microseconds since 1970.
     fn __call__<'py>(&self, py: Python<'py>, state: &[u8], now: u64) -> Bound<'py, PyBytes> {
         let (now, received) = (now.saturating_mul(1_000), boot_nanos());
         let mut state = State::decode(state, now);
@@ -65,7 +66,7 @@ impl LimitChange {
 }
 
 impl DatabaseStorage {
-    /// The storage, and what keeps the object alive.
+    /// Returns the storage, and the reference that keeps the object alive.
     pub fn new(object: &Bound<'_, PyAny>) -> PyResult<(Self, Py<StrongRef>)> {
         let (strong, object) = WeakRef::new(object)?;
         Ok((DatabaseStorage(Arc::new(Shared { object, known: Mutex::new(None) })), strong))
@@ -116,7 +117,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The request was not sent, so it may be repeated.
+/// The error of a database that cannot be used. The request was not sent, so it may be repeated.
 fn unreachable(py: Python<'_>, error: &PyErr) -> Error {
     let class = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
     let text = redact_named_secrets(&shown(error.value(py).as_any()).unwrap_or_default());

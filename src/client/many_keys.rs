@@ -37,7 +37,7 @@ pub struct ManyKeys<'a, 'py> {
     pub windows: Option<Windows>,
 }
 
-/// The same, checked.
+/// The arguments of `fetch_many` and `pages_many`, checked.
 struct CheckedKeys {
     endpoint: EndpointRef,
     keys: Vec<BatchKey>,
@@ -47,8 +47,8 @@ struct CheckedKeys {
 }
 
 impl<'py> ManyKeys<'_, 'py> {
-    /// Calls the endpoint for each key: the rows, and the errors of the keys that failed. `owner` is the Python
-    /// client.
+    /// Calls the endpoint for each key: the rows, and the errors of the keys that failed. `owner`
+    /// is the Python client.
     pub fn fetch(
         self,
         core: Client,
@@ -94,7 +94,8 @@ impl<'py> ManyKeys<'_, 'py> {
             .or_raise(py)
     }
 
-    /// Checks the arguments of a method that has `own` ones, too.
+    /// Checks the arguments. `own` are the names of the method's own arguments, to be suggested for
+    /// a misspelled one.
     fn checked(&self, py: Python<'_>, method: &str, own: &[&str]) -> PyResult<CheckedKeys> {
         let collect = self.collect(py)?;
         let concurrency = self.concurrency(py)?;
@@ -124,7 +125,7 @@ impl<'py> ManyKeys<'_, 'py> {
             false => keys,
         };
         if self.keys.hasattr("columns")? {
-            // Iterated, a frame is the names of its columns.
+            // Iterating over a frame returns the names of its columns.
             let expected = "a list of keys, such as the column frame[\"symbol\"]";
             return Err(wrong_type("keys", self.keys, expected));
         }
@@ -133,7 +134,7 @@ impl<'py> ManyKeys<'_, 'py> {
         let mut keys: Vec<_> = reading(py, || {
             numbered.map(|(index, key)| checked_key(index, &key?, collect)).collect::<PyResult<_>>()
         })?;
-        // `1` and `"1"` are one key: its rows come once.
+        // `1` and `"1"` are the same key, whose rows are fetched once.
         let mut known = HashSet::new();
         keys.retain(|key| known.insert((key.text.clone(), key.argument.is_ok())));
         warn_of_end_date(&endpoint, &self.fixed)?;
@@ -160,7 +161,8 @@ impl<'py> ManyKeys<'_, 'py> {
     }
 }
 
-/// A key by its index in the list. With `collect`, one that cannot be sent is a key that fails.
+/// Checks the key at an index of the list. With `collect`, a key that cannot be sent counts as a
+/// failed key.
 fn checked_key(index: usize, key: &Bound<'_, PyAny>, collect: bool) -> PyResult<BatchKey> {
     let py = key.py();
     let name = format!("keys[{index}]");

@@ -1,6 +1,7 @@
-//! The options of a client: the constructors of `Client` and `AsyncClient` read them by this table, and
-//! their generated signatures and docstrings come from it (`tools/generate` includes this file). An option that
-//! the core uses sets a field of `http::TransportOptions`, whose default is that of the option.
+//! The options of a client. The constructors of `Client` and `AsyncClient` read their arguments by
+//! this table, and `tools/generate`, which includes this file, makes their signatures and
+//! docstrings from it. An option that the core uses sets a field of `http::TransportOptions`; the
+//! default of the field is the default of the option.
 
 #![allow(dead_code, reason = "the extension and the generator each read their own part")]
 
@@ -17,13 +18,14 @@ use boardlot_client::extension::http::{
 pub struct ClientOption {
     /// The keyword.
     pub name: &'static str,
-    /// The values it takes, and the field of the core that they set.
+    /// The values that the option takes, and the field of the core that they set.
     pub kind: OptionKind,
     /// A phrase for the docstring.
     pub doc: &'static str,
 }
 
-/// A field of the core's options. Its value in `TransportOptions::default()` is the option's default.
+/// A field of the core's options. Its value in `TransportOptions::default()` is the option's
+/// default.
 pub type Field<T> = fn(&mut TransportOptions) -> &mut T;
 
 /// The values that an option takes. `None` always selects the default.
@@ -80,9 +82,9 @@ pub enum ConnectKind {
     },
     /// A string.
     Proxy(fn(&mut ConnectOptions) -> &mut Option<String>),
-    /// The path of a file of certificates, of which the field gets the contents.
+    /// The path of a file of certificates; the field gets the contents of the file.
     CertificateFile(fn(&mut ConnectOptions) -> &mut Option<Arc<[u8]>>),
-    /// The path of a file of a certificate and its key, or the paths of both.
+    /// The path of a file with a certificate and its key, or the paths of a file for each.
     ClientCertificate(fn(&mut ConnectOptions) -> &mut Option<Arc<ClientIdentity>>),
 }
 
@@ -226,7 +228,7 @@ mod tests {
                 ConnectKind::ClientCertificate(field) => *field(&mut options) = None,
             }
         }
-        // A new field does not compile here until it is an option.
+        // After a field is added, this line does not compile until the field is an option.
         let (timeout, max_connections, proxy, ca_file, client_cert) = options.fields();
         assert_eq!(client_cert, None);
         assert_eq!(timeout, Duration::from_secs(77));

@@ -14,7 +14,7 @@ use boardlot_client::extension::{
     shared_limit::{Allowance, SharedLimit, Usage},
 };
 
-/// More would not be a limit.
+/// A larger burst would not be a limit.
 const BURST_MAX: usize = 1_000_000;
 
 /// The core of a `RateLimit`.
@@ -100,7 +100,7 @@ impl RateLimitCore {
         let Allowance { rate, burst } = self.limit.allowance;
         let burst = if burst == 1 { String::new() } else { format!(", burst={burst}") };
         let name = self.limit.name().map(|name| format!(", name={name:?}")).unwrap_or_default();
-        // Its URL may have a password.
+        // The URL of a database may have a password.
         let database = if self.database.is_some() { ", database=..." } else { "" };
         format!("{rate}{burst}{name}{database}")
     }
@@ -137,7 +137,7 @@ impl RateLimitCore {
     }
 }
 
-/// The rate limit of an argument: a number for one client, or a limit that others share.
+/// The rate limit of an argument: a number for one client, or a limit that several clients share.
 pub fn client_rate(name: &str, value: &Bound<'_, PyAny>) -> PyResult<ClientRate> {
     if let Some(limit) = core_of::<RateLimitCore>(value)? {
         return Ok(ClientRate::Shared(limit.get().limit.clone()));
@@ -189,8 +189,8 @@ pub fn profile_rate(
     Ok(Some(ClientRate::Shared(Arc::new(limit))))
 }
 
-/// The limit that all processes of this user share which use the same application at a service, whatever
-/// the profile: the service grants its rate to the application.
+/// The limit shared by all processes of this user that use the same application at a service,
+/// whatever the profile: the service grants its rate to the application.
 #[pyfunction]
 #[pyo3(name = "_application_limit")]
 pub fn application_limit(

@@ -22,7 +22,7 @@ impl Response {
         Err(unchangeable(this.as_any(), name))
     }
 
-    // A failed patch of a test deletes what it could not set.
+    // A test whose patch has failed deletes the attribute that it could not set.
     fn __delattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
         Err(unchangeable(this.as_any(), name))
     }
@@ -33,8 +33,8 @@ impl Response {
         self.0.status().as_u16()
     }
 
-    /// The headers by their names in any case, listed in lower case; the values of a repeated header are
-    /// joined by commas.
+    /// The headers by their names in any case, listed in lower case; the values of a repeated
+    /// header are joined by commas.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let headers = self.0.headers();
@@ -60,7 +60,7 @@ impl Response {
             parsed => return parsed,
         };
         let text = format!("the response is not valid JSON: {}", shown(error.value(py).as_any())?);
-        // The caller has the body, which may repeat secrets.
+        // The body may repeat secrets, so the error does not show it; the caller has it anyway.
         Err(raise(py, Error::protocol(text, b"")))
     }
 
@@ -69,7 +69,7 @@ impl Response {
     }
 }
 
-/// The same dict, in which a name is found in any case.
+/// Returns the headers as a dict that finds a name in any case.
 fn in_any_case(headers: Bound<'_, PyDict>) -> PyResult<Bound<'_, PyAny>> {
     import(headers.py(), "boardlot._headers")?.getattr("Headers")?.invoke((headers,))
 }
@@ -84,7 +84,7 @@ impl Explanation {
         Err(unchangeable(this.as_any(), name))
     }
 
-    // A failed patch of a test deletes what it could not set.
+    // A test whose patch has failed deletes the attribute that it could not set.
     fn __delattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
         Err(unchangeable(this.as_any(), name))
     }
@@ -125,7 +125,8 @@ impl Explanation {
         in_any_case(self.0.headers.iter().chain(&self.0.authorization).into_py_dict(py)?)
     }
 
-    /// The rate limit that applies to the request, and how much of it is free now; None without a limit.
+    /// The rate limit that applies to the request, and how much of it is free now; None without a
+    /// limit.
     #[getter]
     fn rate_limit(&self) -> Option<String> {
         description(self.0.rate_limit.as_ref())

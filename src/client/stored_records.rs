@@ -50,9 +50,10 @@ pub fn fill_rows(py: Python<'_>, rows: &Bound<'_, Rows>) -> PyResult<Vec<StoredF
     py.detach(|| rows.to_stored_fills()).or_raise(py)
 }
 
-/// The typed values of stored records, which are JSON texts separated by commas: a tuple for each, which begins
-/// with the names of the fields whose values are not of their kind (separated by commas, `None` without any), in
-/// the order of the fields. Each of these has a name, and the kind and unit of a schema.
+/// The typed values of stored records, which are JSON texts separated by commas: a tuple for each,
+/// which begins with the names of the fields whose values are not of their kind (separated by
+/// commas, `None` without any), in the order of the fields. Each of these has a name, and the kind
+/// and unit of a schema.
 #[pyfunction]
 #[pyo3(name = "_typed_records")]
 pub fn typed_records<'py>(
@@ -100,9 +101,10 @@ fn typed_tuple<'py>(
 }
 
 /// The rows of a call to the method with this name, made of stored texts. Checks the arguments as
-/// the method does. `texts` is iterated over; each is any number of records, separated by commas, and is
-/// scanned while the next ones are read. With `observed`, the schema has what an archive adds to a change.
-/// `seen_at` is when they were seen, in microseconds: a member of their metadata.
+/// the method does. `texts` is iterated over; each text has any number of records, separated by
+/// commas, and is scanned while the next ones are read. With `observed`, the schema has the fields
+/// that an archive adds to a change. `seen_at` is the time at which the records were seen, in
+/// microseconds: a member of their metadata.
 #[pyfunction]
 #[pyo3(
     name = "_stored_records",
@@ -138,18 +140,18 @@ fn scanned_pages(
         slices.extend(before.transpose()?);
         Ok(())
     });
-    // Waited for after an error, too.
+    // The scan is waited for after an error, too.
     let before = scanning.map(|before| scanned(py, before)).transpose();
     outcome?;
     slices.extend(before?);
-    // The only one, of most lists: another thread would take longer to begin.
+    // Most lists have only this text, which is scanned before another thread would have begun.
     let last = last.map(|text| py.detach(|| scan(&text)));
     slices.extend(last.transpose().or_raise(py)?);
     Ok(slices)
 }
 
-/// The records of a text that is being scanned on another thread. The text is freed on this one, which is
-/// attached.
+/// Waits for the records of a text that is being scanned on another thread. The text is freed on
+/// this thread, which is attached.
 fn scanned(
     py: Python<'_>,
     scanning: Receiver<(Result<PageSlice>, PyBackedBytes)>,
@@ -159,8 +161,8 @@ fn scanned(
     page.or_raise(py)
 }
 
-/// A point in time in microseconds since 1970: the argument `name`, with the checks and errors of an
-/// endpoint's times.
+/// A point in time in microseconds since 1970: the argument `name`, with the checks and errors of
+/// an endpoint's times.
 #[pyfunction]
 #[pyo3(name = "_micros")]
 pub fn micros(

@@ -4,8 +4,8 @@ use super::endpoint_arguments::{Arguments, endpoint_arguments, warn_of_end_date}
 use crate::prelude::*;
 use boardlot_client::extension::pages::time_range;
 
-/// The start and end of the range that a method would page through, in microseconds since 1970. Checks
-/// the arguments as the method does, and sends nothing. A range without an end reaches until
+/// The start and end of the range that a method would page through, in microseconds since 1970.
+/// Checks the arguments as the method does, and sends nothing. A range without an end reaches until
 /// `now_micros`; without that the result is None.
 #[pyfunction]
 #[pyo3(name = "_time_range", signature = (method, arguments, now_micros = None))]

@@ -11,7 +11,8 @@ use boardlot_client::extension::{auth::Credentials, profile::Profile};
 /// The credentials of a client.
 pub struct Auth {
     pub credentials: Credentials,
-    /// The Python object that they come from: the token store of an `OAuth` lives as long as it does.
+    /// The Python object that they come from: the token store of an `OAuth` lives as long as it
+    /// does.
     pub object: Option<Py<PyAny>>,
 }
 
@@ -36,7 +37,8 @@ impl Auth {
         Ok(Auth { credentials, object: Some(value.clone().unbind()) })
     }
 
-    /// The credentials of a profile, for a client of this service; without one, for one that sends nothing.
+    /// The credentials of a profile, for a client of this service; without one, for one that sends
+    /// nothing.
     pub fn from_profile(
         py: Python<'_>,
         profile: Profile,

@@ -17,16 +17,17 @@ use boardlot_client::extension::{
     http::BaseUrl,
 };
 
-/// The tokens of a login. They are saved in a store and refreshed automatically, before they expire and
-/// when the service rejects them: once for all threads, tasks and processes that share the store.
+/// The tokens of a login. They are saved in a store and refreshed automatically, before they expire
+/// and when the service rejects them: once for all threads, tasks and processes that share the
+/// store.
 ///
-/// The constructor uses the tokens that an earlier `boardlot.login` saved in `store`; with `user`, the
-/// tokens that `OAuthApp.fetch_token` saved for this user. `client_id` and `client_secret` come from the
-/// registration. The tokens belong to one service: `base_url`, or the service of the first client that uses
-/// them. Users share no tokens, refreshes or logouts.
+/// The constructor uses the tokens that an earlier `boardlot.login` saved in `store`; with `user`,
+/// the tokens that `OAuthApp.fetch_token` saved for this user. `client_id` and `client_secret` come
+/// from the registration. The tokens belong to one service: `base_url`, or the service of the first
+/// client that uses them. Users share no tokens, refreshes or logouts.
 ///
-/// `scopes`, `expires_at` and every call of a client raise `LoginRequired` if there are no tokens or the
-/// service no longer accepts them, and `StoreError` if the store cannot be read or written.
+/// `scopes`, `expires_at` and every call of a client raise `LoginRequired` if there are no tokens
+/// or the service no longer accepts them, and `StoreError` if the store cannot be read or written.
 ///
 /// >>> store = bl.MemoryStore()
 /// >>> flow = bl.begin_login(sandbox.base_url, store=store)
@@ -107,9 +108,9 @@ impl OAuth {
         PyFrozenSet::new(py, &self.stored_token(py)?.scopes)
     }
 
-    /// The time at which the access token expires, as an aware UTC datetime; the token is refreshed before
-    /// then. None if the service did not send a lifetime: the token is then refreshed when the service
-    /// rejects it.
+    /// The time at which the access token expires, as an aware UTC datetime; the token is refreshed
+    /// before then. None if the service did not send a lifetime: the token is then refreshed when
+    /// the service rejects it.
     #[getter]
     fn expires_at<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let classes = DateClasses::get(py)?;
@@ -117,14 +118,16 @@ impl OAuth {
         self.stored_token(py)?.expires_at_ms.map(time).transpose()
     }
 
-    /// Deletes the tokens from the store, and the client's registration unless there is a `user`. If the
-    /// store has no tokens, nothing is written. Raises `StoreError` if the store cannot be read or written.
+    /// Deletes the tokens from the store, and the client's registration unless there is a `user`.
+    /// If the store has no tokens, nothing is written. Raises `StoreError` if the store cannot be
+    /// read or written.
     fn logout(&self, py: Python<'_>) -> PyResult<()> {
         let core = self.core.clone();
         block(py, async move { core.log_out().await })
     }
 
-    /// Sets the profile that it comes from: hints of errors say how to log in to that again.
+    /// Sets the profile that the login comes from: hints of errors say how to log in to that
+    /// profile again.
     fn _set_profile(&self, #[pyo3(from_py_with = text_of::name)] name: String) {
         self.core.set_profile(name);
     }
@@ -144,7 +147,8 @@ impl OAuth {
         shown + ")"
     }
 
-    /// A pickle contains the client id and the store, which cannot be pickled with a secret in it.
+    /// A pickle contains the client id and the store. A store that contains a secret cannot be
+    /// pickled.
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((String,), Bound<'py, PyDict>)> {
         if self.core.client_secret().is_some() {
             return Err(cannot_pickle_secret(py, "an OAuth with a client_secret"));

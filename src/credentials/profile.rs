@@ -14,9 +14,9 @@ use boardlot_client::extension::{
     profile::{self, ChangeError, Profile, ProfileAuth},
 };
 
-/// Writes a profile to `config.toml`, without any secret, and returns the path of the file. The entry is
-/// a dict as `_profile` returns it. Refuses to change an existing profile unless `replace` is set.
-/// Raises `OSError` if the file cannot be written.
+/// Writes a profile to `config.toml`, without any secret, and returns the path of the file. The
+/// entry is a dict as `_profile` returns it. Refuses to change an existing profile unless `replace`
+/// is set. Raises `OSError` if the file cannot be written.
 #[pyfunction]
 #[pyo3(name = "_save_profile", signature = (name, entry, *, replace = false))]
 pub fn save_profile(
@@ -39,7 +39,8 @@ pub fn remove_profile(
     change(py, |interrupted| Profile::remove(name, interrupted))
 }
 
-/// Makes a profile the default of the command line, or with None no profile; returns the path of the file.
+/// Makes a profile the default of the command line, or with None no profile; returns the path of
+/// the file.
 #[pyfunction]
 #[pyo3(name = "_set_default_profile")]
 pub fn set_default_profile(
@@ -84,9 +85,10 @@ pub fn config_file(py: Python<'_>) -> PyResult<PathBuf> {
     profile::config_file().or_raise(py)
 }
 
-/// A profile of `config.toml` as a dict: `name`, `base_url`, `endpoints` (a file, or None), `proxy` and `ca_file`
-/// (or None), `kind`, and where the secret is stored: `key_id` and `private_key`, or `client_id` and `store` (None: the keychain), and `passphrase_file` or
-/// `passphrase_command`. A missing profile is an error, or with `may_be_missing` None.
+/// A profile of `config.toml` as a dict: `name`, `base_url`, `endpoints` (a file, or None), `proxy`
+/// and `ca_file` (or None), `kind`, and where the secret is stored: `key_id` and `private_key`, or
+/// `client_id` and `store` (None: the keychain), and `passphrase_file` or `passphrase_command`. A
+/// missing profile is an error, or with `may_be_missing` None.
 #[pyfunction]
 #[pyo3(name = "_profile", signature = (name, *, may_be_missing = false))]
 pub fn load_profile<'py>(
@@ -98,8 +100,8 @@ pub fn load_profile<'py>(
     found.or_raise(py)?.map(|profile| entry(py, profile)).transpose()
 }
 
-/// Refuses to use the credentials of a profile at another service than its own: it could replay what they
-/// sign, or keep a token.
+/// Refuses to use the credentials of a profile at a service other than its own, which could replay
+/// signed requests or keep a token.
 #[pyfunction]
 #[pyo3(name = "_check_profile_address")]
 pub fn check_profile_address(py: Python<'_>, of_profile: &str, base_url: &str) -> PyResult<()> {
@@ -119,7 +121,7 @@ pub fn check_profile_address(py: Python<'_>, of_profile: &str, base_url: &str) -
     Err(raise(py, Error::config(text).with_advice(advice)))
 }
 
-/// The variable of the environment that names a proxy for a service, and the URL of that proxy, which may
+/// The environment variable that names a proxy for a service, and the URL of that proxy, which may
 /// have a password; None for a service that `NO_PROXY` excepts or that is on this machine.
 #[pyfunction]
 #[pyo3(name = "_environment_proxy")]
@@ -162,7 +164,8 @@ pub fn entry(py: Python<'_>, profile: Profile) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-/// A profile from such a dict; members that its kind does not need are ignored, missing ones are None.
+/// Makes a profile from a dict as `entry` returns it. Members that the profile's kind does not need
+/// are ignored; missing members are None.
 fn from_entry(name: &str, entry: &Bound<'_, PyDict>) -> PyResult<Profile> {
     fn member<T: for<'a, 'py> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
         entry: &Bound<'_, PyDict>,

@@ -31,7 +31,7 @@ struct Stores(Mutex<HashMap<usize, Weak<PythonStore>>>);
 pub struct PythonStore {
     object: WeakRef,
     class: String,
-    /// True if it has a lock of its own, which may work across processes.
+    /// True if the object has a lock of its own, which may work across processes.
     has_lock: bool,
     /// The key of the last token that was saved, and not deleted since.
     last_saved: Mutex<Option<String>>,
@@ -39,9 +39,9 @@ pub struct PythonStore {
 }
 
 impl PythonStore {
-    /// The store of an object, and what keeps the object alive.
+    /// Returns the store of an object, and the reference that keeps the object alive.
     pub fn of_object(object: &Bound<'_, PyAny>) -> PyResult<(SharedStore, Py<StrongRef>)> {
-        // Without the lock: creating a Python object may run code of others.
+        // Called without the lock, as creating a Python object may run other code.
         let (strong, weak) = WeakRef::new(object)?;
         let created = Arc::new(PythonStore {
             object: weak,
@@ -119,7 +119,7 @@ impl TokenStore for PythonStore {
         self.call("load", |store| {
             let py = store.py();
             let value = match store.invoke_method(intern!(py, "load"), (key,)) {
-                // A plain mapping raises this.
+                // A plain mapping raises `KeyError` for a missing key.
                 Err(error) if error.is_instance_of::<PyKeyError>(py) => return Ok(Ok(None)),
                 value => value?,
             };
@@ -169,8 +169,8 @@ impl TokenStore for PythonStore {
         with_one_thread_state(work);
     }
 
-    /// Only the object knows how processes share it. Without a lock of its own, a refresh happens once in
-    /// each process.
+    /// Only the object knows how processes share it. If the object has no lock, each process
+    /// refreshes once.
     fn lock(&self, key: &str) -> Result<Guard> {
         if !self.has_lock {
             return Ok(Guard::new(()));
@@ -197,21 +197,21 @@ impl TokenStore for PythonStore {
     }
 }
 
-/// The class of a result that would have to be awaited: nothing has been done yet.
+/// Returns the class of a result that would have to be awaited, and so has done nothing yet.
 fn class_if_awaitable(returned: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     let class = returned.get_type();
     if class.getattr_opt("__await__")?.is_none() {
         return Ok(None);
     }
-    // Otherwise Python warns that it was never awaited.
+    // Python would warn that an open coroutine was never awaited.
     if returned.hasattr("cr_code")? {
         returned.invoke_method(intern!(returned.py(), "close"), ())?;
     }
     Ok(Some(class.name()?.to_string()))
 }
 
-/// Leaves a context manager; with an exception if a change within it failed, so that a transaction is
-/// rolled back.
+/// Leaves a context manager. If a change within it failed, an exception is passed, so that a
+/// transaction is rolled back.
 fn leave(manager: &Py<PyAny>, name: &str, failed: bool) -> Result<()> {
     call_object(name, |py| {
         let manager = manager.bind(py);

@@ -11,8 +11,9 @@ use boardlot_client::extension::auth::{Algorithm, blocking, encrypted, generate,
 
 /// The canonical request (five lines) that is signed.
 ///
-/// `timestamp_ms` is the value of `X-Timestamp`, in milliseconds since 1970. `method`, `path`, `query` (without
-/// the question mark) and `body` are those of the request, exactly as they are sent.
+/// `timestamp_ms` is the value of `X-Timestamp`, in milliseconds since 1970. `method`, `path`,
+/// `query` (without the question mark) and `body` are those of the request, exactly as they are
+/// sent.
 ///
 /// >>> payload = bl.signature_payload(1767571200000, "GET", "/api/v1.0/server-time")
 /// >>> payload.decode().splitlines()[:3]
@@ -49,7 +50,8 @@ pub fn generate_key(
     let bits = usize::try_from(bits).map_err(|_| {
         raise(py, Error::argument("bits", &bits.to_string(), "2048, 3072, 4096 or 8192"))
     })?;
-    // A large key takes half a minute, in which nothing can stop the library: Ctrl-C ends the wait.
+    // Generating a large key takes half a minute, and nothing can stop the library meanwhile:
+    // Ctrl-C ends only the wait.
     let (private_pem, public_pem) = block(py, blocking(move || generate(algorithm, bits)))?;
     Ok(GeneratedKey { private_pem, public_pem })
 }

@@ -23,14 +23,14 @@ use boardlot_client::extension::{
     os::texts::shown_path,
 };
 
-/// Far larger than any key: a path to a huge file is a mistake.
+/// Far above the size of any key: the path of a larger file is a mistake.
 const KEY_FILE_MAX_BYTES: u64 = 1 << 20;
 
 /// An API key: its id, and the private key that signs the requests.
 ///
-/// `key_id` is the id that the service assigned to the key. `private_key` is a path, PEM text or bytes,
-/// in PKCS#8 (encrypted, if `password` is given) or PKCS#1. The algorithm is read from the key. Raises
-/// `ConfigError` for a key that cannot be used; the error contains no part of the key.
+/// `key_id` is the id that the service assigned to the key. `private_key` is a path, PEM text or
+/// bytes, in PKCS#8 (encrypted, if `password` is given) or PKCS#1. The algorithm is read from the
+/// key. Raises `ConfigError` for a key that cannot be used; the error contains no part of the key.
 ///
 /// >>> auth = bl.ApiKey("my-app-key", bl.generate_key().private_pem)
 /// >>> auth.algorithm, len(auth.sign(b"any bytes"))
@@ -157,13 +157,14 @@ impl ApiKey {
         self.key.sign(payload).or_raise(py)
     }
 
-    /// The four headers that sign a request of another HTTP client: `X-Api-Key`, `X-Timestamp`, `X-Nonce` and
-    /// `Authorization`. Each call signs with the current time and a new nonce, so call it for each attempt.
+    /// The four headers that sign a request of another HTTP client: `X-Api-Key`, `X-Timestamp`,
+    /// `X-Nonce` and `Authorization`. Each call signs with the current time and a new nonce, so
+    /// call it for each attempt.
     ///
-    /// `method`, `url` and `body` are those that are sent: the final, percent-encoded URL with its query, and
-    /// the raw bytes. `clock` is a client whose `clock_offset` corrects the time. Raises `ConfigError` for a URL
-    /// that an HTTP client would change before it sends it. `boardlot.auth` calls this for requests, httpx and
-    /// aiohttp.
+    /// `method`, `url` and `body` are those of the request as it is sent: the final,
+    /// percent-encoded URL with its query, and the raw bytes. `clock` is a client whose
+    /// `clock_offset` corrects the time. Raises `ConfigError` for a URL that an HTTP client would
+    /// change before it sends it. `boardlot.auth` calls this for requests, httpx and aiohttp.
     ///
     /// >>> auth = bl.ApiKey("my-app-key", bl.generate_key().private_pem)
     /// >>> headers = auth.headers("GET", "https://api.example.com/api/v1.0/server-time")
@@ -203,8 +204,8 @@ impl ApiKey {
         format!("ApiKey('{}', {})", self.key_id.escape_debug(), self.algorithm())
     }
 
-    /// A pickle contains the path of the key file, never the key. The path is text: what CPython 3.13 pickles of a
-    /// `pathlib.Path`, no older one can read.
+    /// A pickle contains the path of the key file, never the key. The path is text, because older
+    /// versions of CPython cannot read a `pathlib.Path` that CPython 3.13 has pickled.
     fn __getnewargs__(&self, py: Python<'_>) -> PyResult<(String, OsString)> {
         match &self.path {
             Some(path) if !self.has_password => Ok((self.key_id.clone(), path.clone().into())),
@@ -257,8 +258,8 @@ fn header_name(name: &str) -> String {
     words.collect::<Vec<_>>().join("-")
 }
 
-/// Reads a key, which came from `file` if there is one, detached from the interpreter. The password of an encrypted one is stretched for seconds
-/// perhaps: Ctrl-C ends the wait for that.
+/// Reads a key, detached from the interpreter. `file` is the file that contained the key, if any.
+/// Stretching the password of an encrypted key may take seconds; Ctrl-C ends that wait.
 fn read_key(
     py: Python<'_>,
     bytes: Zeroizing<Vec<u8>>,
@@ -276,8 +277,8 @@ fn read_key(
     block(py, blocking(move || KeyPair::read(&bytes, Some(&password)).map_err(located)))
 }
 
-/// The contents of a key file, and whether other users can read it. What was passed may be a secret: an
-/// error shows it only if it looks like a path.
+/// Returns the contents of a key file, and true if other users can read the file. The argument may
+/// be a secret instead of a path, so an error shows it only if it looks like a path.
 fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
     let shown = shown_path(path);
     let secret = ", or PEM text with its -----BEGIN line. This service needs a private key, which signs \
@@ -299,7 +300,7 @@ fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
     };
     let metadata = std::fs::metadata(path).map_err(refuse)?;
     if !metadata.is_file() {
-        // A pipe would be waited for, and could be read only once.
+        // Reading a pipe would wait for its writer, and would work only once.
         let advice = "Pass the key itself, as PEM text or bytes: for the output of a program, \
                       `private_key=subprocess.check_output([...])`. Commands accept only a file.";
         let text = format!("private_key {shown} is not a regular file; expected the file of a key");

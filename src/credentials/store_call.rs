@@ -37,7 +37,8 @@ pub fn call_store<T: Send>(py: Python<'_>, call: impl FnOnce() -> Result<T> + Se
     outcome.map_err(|error| RAISED.take().unwrap_or_else(|| raise(py, error)))
 }
 
-/// Calls a Python object that a store needs, from the core. `name` is what an error calls it.
+/// Calls a Python object that a store needs, from the core. `name` is the name of the object in
+/// errors.
 pub fn call_python<T>(
     object: &WeakRef,
     name: &str,
@@ -52,13 +53,13 @@ pub fn call_python<T>(
     })
 }
 
-/// Calls what such an object has returned.
+/// Calls an object that a store's Python object has returned.
 pub fn call_object<T>(name: &str, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T> {
     attach(|py| call(py).map_err(|error| store_error(py, name, error)))
 }
 
-/// Lets Ctrl-C end a wait for a lock on the caller's own thread. Does nothing on other threads, which
-/// do not handle signals.
+/// Lets Ctrl-C end a wait for a lock on the caller's own thread. Does nothing on other threads,
+/// which do not handle signals.
 pub fn check_signals() -> Result<()> {
     let Some(checked) = SIGNALS_CHECKED.get() else { return Ok(()) };
     if checked.elapsed() < SIGNAL_POLL {
@@ -77,7 +78,7 @@ fn store_error(py: Python<'_>, name: &str, error: PyErr) -> Error {
         .and_then(|errors| error.value(py).is_instance(&errors.getattr("StoreError")?));
     let (said, error) = match shown(error.value(py).as_any()) {
         Ok(said) => (said, error),
-        // Of its own text, or of the handler of a signal meanwhile.
+        // Raised by the exception's own `__str__`, or by a signal handler in the meantime.
         Err(raised) => (String::new(), raised),
     };
     let (text, advice) = if is_store_error.unwrap_or(false) {
@@ -87,7 +88,7 @@ fn store_error(py: Python<'_>, name: &str, error: PyErr) -> Error {
         let class = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
         (format!("{name} raised {class}: {said}"), None)
     };
-    // It may quote what was stored, as JSON or as Python shows it.
+    // The text may quote stored data, as JSON or as Python shows it.
     let text = redact_named_secrets(&text);
     let as_json = text.replace('\'', "\"");
     let redacted = redact_named_secrets(&as_json);
@@ -97,7 +98,8 @@ fn store_error(py: Python<'_>, name: &str, error: PyErr) -> Error {
     let advice = advice.filter(|hint| !hint.is_empty() && *hint != of_class).unwrap_or_else(|| {
         format!("Correct the cause of the exception in {name}, then call again.")
     });
-    // Elsewhere nothing would take it, and it keeps the frames alive in which it was raised.
+    // In any other call nobody would take the exception, which keeps alive the frames in which it
+    // was raised.
     if SIGNALS_CHECKED.get().is_some() {
         RAISED.set(Some(error));
     }

@@ -24,8 +24,8 @@ use boardlot_client::extension::auth::{
 #[pyclass(frozen, subclass, weakref, module = "boardlot", name = "TokenStore")]
 pub struct TokenStoreBase {
     shared: SharedStore,
-    /// True if it may wait for the operating system; otherwise it is called on the caller's own
-    /// thread, so that exceptions of the caller's code in it propagate unchanged.
+    /// True if the store may wait for the operating system. Any other store is called on the
+    /// caller's own thread, so that exceptions of the caller's code propagate unchanged.
     waits: bool,
 }
 
@@ -34,7 +34,7 @@ impl TokenStoreBase {
         PyClassInitializer::from(TokenStoreBase { shared: Arc::new(store).into(), waits })
     }
 
-    /// The store as credentials share it.
+    /// Returns the store in the form that credentials share.
     pub fn shared(&self) -> SharedStore {
         self.shared.clone()
     }
@@ -64,7 +64,7 @@ impl TokenStoreBase {
         Err(unchangeable_store(this, name))
     }
 
-    // A failed patch of a test deletes what it could not set.
+    // A test whose patch has failed deletes the attribute that it could not set.
     fn __delattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
         Err(unchangeable_store(this, name))
     }
@@ -100,10 +100,11 @@ impl TokenStoreBase {
     }
 }
 
-/// The keychain of the operating system: Secret Service, Keychain or Credential Manager. For your own machine.
+/// The keychain of the operating system: Secret Service, Keychain or Credential Manager. For your
+/// own machine.
 ///
-/// Each method raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain text
-/// instead. For an example of the methods, see `MemoryStore`.
+/// Each method raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain
+/// text instead. For an example of the methods, see `MemoryStore`.
 #[pyclass(frozen, extends = TokenStoreBase, module = "boardlot")]
 pub struct KeyringStore;
 
@@ -151,13 +152,13 @@ impl MemoryStore {
     }
 }
 
-/// A file that is encrypted with AES-256-GCM. Argon2id derives the key from a passphrase. For servers and
-/// containers.
+/// A file that is encrypted with AES-256-GCM. Argon2id derives the key from a passphrase. For
+/// servers and containers.
 ///
-/// `path` is the file; a missing folder is created, for its owner only. `passphrase` is a string, or a
-/// callable without arguments that returns one and is called when it is needed. Each method raises
-/// `StoreError` for a wrong passphrase, a modified file, or a file that other users can access; the file
-/// is not changed.
+/// `path` is the file; a missing folder is created, for its owner only. `passphrase` is a string,
+/// or a callable without arguments that returns one and is called when the passphrase is needed.
+/// Each method raises `StoreError` for a wrong passphrase, a modified file, or a file that other
+/// users can access; the file is not changed.
 ///
 /// >>> store = bl.EncryptedFileStore(folder / "tokens", "a passphrase")
 /// >>> store.save("key", b"a secret")
@@ -167,7 +168,7 @@ impl MemoryStore {
 #[pyclass(frozen, extends = TokenStoreBase, module = "boardlot")]
 pub struct EncryptedFileStore {
     path: PathBuf,
-    /// The callable that returns the passphrase, which a pickle may contain.
+    /// The callable that returns the passphrase. A pickle may contain the callable.
     callable: Option<Py<StrongRef>>,
 }
 

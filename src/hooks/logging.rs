@@ -14,7 +14,7 @@ use boardlot_client::extension::http::{Event, EventKind, ObservedRequest};
 struct Logger {
     name: &'static str,
     level: u8,
-    /// Its bit in `ENABLED`.
+    /// The logger's bit in `ENABLED`.
     bit: u8,
     logger: ReentrantOnce<Py<PyAny>>,
 }
@@ -37,12 +37,12 @@ impl Logger {
     }
 }
 
-/// The enabled loggers, a bit each. Read when a call starts, since the runtime's worker threads cannot
-/// ask Python.
+/// The enabled loggers, a bit each. Read when a call starts, since the runtime's worker threads
+/// cannot ask Python.
 static ENABLED: AtomicU8 = AtomicU8::new(0);
 
-/// Reads from Python which loggers are enabled. None is in a program that never imported `logging`,
-/// and importing it here would take longer than importing boardlot.
+/// Reads from Python which loggers are enabled. A program that never imported `logging` has no
+/// enabled loggers, and importing that module here would take longer than importing boardlot.
 pub fn refresh_levels(py: Python<'_>) -> PyResult<()> {
     ENABLED.store(enabled_loggers(py)?, Ordering::Relaxed);
     Ok(())
@@ -67,8 +67,9 @@ fn enabled_loggers(py: Python<'_>) -> PyResult<u8> {
     Ok(bits)
 }
 
-/// The result of `isEnabledFor` without its lock, whose holder may be waiting for this thread: a finalizer
-/// that interrupted it may read a stream, which DuckDB does on threads of its own.
+/// Returns the result of `isEnabledFor` without taking its lock, whose holder may be waiting for
+/// this thread: a finalizer that interrupted the holder may read a stream, which DuckDB does on
+/// threads of its own.
 fn is_enabled_for(logger: &Bound<'_, PyAny>, level: u8) -> PyResult<bool> {
     let py = logger.py();
     let disabled = logger.getattr(intern!(py, "manager"))?.getattr(intern!(py, "disable"))?;
@@ -125,7 +126,7 @@ pub fn log(py: Python<'_>, context: &CallerContext, event: &Event) -> PyResult<(
     let arguments = PyDict::new(py);
     arguments.set_item("extra", extra)?;
     let text = if logger.bit == HTTP.bit { format!("{text}, attempt {attempt}") } else { text };
-    // Passed as an argument, so that a percent sign in it is not a placeholder.
+    // The text is passed as an argument, so that a percent sign in it is not a placeholder.
     let log = logger.get(py)?.getattr(intern!(py, "log"))?;
     let level = logger.level.into_pyobject(py)?.into_any();
     let text = [PyString::new(py, "%s").into_any(), PyString::new(py, &text).into_any()];

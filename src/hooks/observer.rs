@@ -36,7 +36,8 @@ use boardlot_client::extension::{
 /// True if a client of this process has hooks.
 static HAS_HOOKS: AtomicBool = AtomicBool::new(false);
 
-/// The origin of a call that starts now; without the caller if no observer would ask for it.
+/// Returns the origin of a call that starts now, without the caller if no observer would ask for
+/// the caller.
 pub fn origin(py: Python<'_>) -> PyResult<Origin> {
     let (is_nested, refreshing) = (attachment::is_nested(), origin::refreshing());
     if !HAS_HOOKS.load(Ordering::Relaxed) && !logging::is_enabled() {
@@ -116,8 +117,8 @@ impl Observer for PythonObserver {
         !self.0.own.is_empty() || self.0.instrumentation.load().is_some() || logging::is_enabled()
     }
 
-    /// The request waits until the hook has returned, so that hooks and log records see events in the
-    /// order in which they happen.
+    /// The request waits until the hook has returned, so that hooks and log records see events in
+    /// the order in which they happen.
     fn observe(&self, event: Event) -> Observed<'_> {
         let hooks = self.0.clone();
         Box::pin(async move {
@@ -137,14 +138,14 @@ impl Observer for PythonObserver {
     }
 }
 
-/// An event whose hooks may never be called, if nobody waits for them any longer. Then its request was
-/// announced to none.
+/// An event whose hooks may never be called, if nobody waits for them any longer. Its request then
+/// counts as announced to no hook.
 struct Announced(Event);
 
 impl Drop for Announced {
     fn drop(&mut self) {
         if matches!(self.0.kind, EventKind::Sending) {
-            // It fails if the hooks were called.
+            // Setting fails if the hooks were called.
             let _ = self.0.request.announced.set(Box::new(ResponseHooks::new()));
         }
     }
@@ -171,7 +172,7 @@ impl AllHooks {
             }
             Ok(())
         });
-        // It fails while the program exits.
+        // Attaching fails while the program exits.
         drop(attached);
         if matches!(event.kind, EventKind::Sending) {
             // A request is announced once.
@@ -197,7 +198,7 @@ impl Hooks {
         let returned = context.run(&hook, &[request], None)?;
         let given = Some(&returned).filter(|returned| !returned.is_none());
         headers("the return value of on_request", given).map_err(|error| {
-            // What the caller's own mapping raised stays as it is.
+            // An exception of the caller's own mapping is returned unchanged.
             if !is_refusal(py, &error) {
                 return error;
             }

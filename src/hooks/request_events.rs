@@ -3,19 +3,21 @@
 use crate::{interpreter::errors::unchangeable, prelude::*};
 use boardlot_client::extension::http::{Event, EventKind};
 
-/// A class of events with the facts that each event of a request has, and its own.
+/// Defines a class of events: the facts that each event of a request has, and the class's own.
 macro_rules! event_class {
     ($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$meta])*
         #[pyclass(frozen, get_all, module = "boardlot")]
         pub struct $name {
-            /// A number that identifies the attempt in this process: its two events have the same number.
+            /// A number that identifies the attempt in this process: its two events have the same
+            /// number.
             id: u64,
-            /// The endpoint's name, as in errors: `"dividends"`. It is `"GET /path"` for a request of
-            /// your own.
+            /// The endpoint's name, as in errors: `"dividends"`. It is `"GET /path"` for a request
+            /// of your own.
             endpoint: String,
             /// The endpoint's path with its placeholders, of which there are few:
-            /// `"/api/v1.0/quote/{symbol}/corporate-actions/dividends"`. None for a request of your own.
+            /// `"/api/v1.0/quote/{symbol}/corporate-actions/dividends"`. None for a request of your
+            /// own.
             route: Option<String>,
             /// The HTTP method.
             method: String,
@@ -69,7 +71,7 @@ event_class! {
 }
 
 impl ResponseEvent {
-    /// The end of a request; none if the event is another one.
+    /// Returns the end of a request; none for any other event.
     pub fn of(event: &Event) -> Option<Self> {
         let waited = event.request.rate_limit_wait.get().map_or(0.0, |wait| wait.as_secs_f64());
         match &event.kind {
@@ -91,7 +93,7 @@ impl RequestEvent {
         Err(unchangeable(this.as_any(), name))
     }
 
-    // A failed patch of a test deletes what it could not set.
+    // A test whose patch has failed deletes the attribute that it could not set.
     fn __delattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
         Err(unchangeable(this.as_any(), name))
     }
@@ -107,7 +109,7 @@ impl ResponseEvent {
         Err(unchangeable(this.as_any(), name))
     }
 
-    // A failed patch of a test deletes what it could not set.
+    // A test whose patch has failed deletes the attribute that it could not set.
     fn __delattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
         Err(unchangeable(this.as_any(), name))
     }

@@ -1,9 +1,10 @@
-//! Calls of the Arrow C interfaces, from threads of which PyO3 does not know whether they are attached.
+//! Calls of the Arrow C interfaces, from threads of which PyO3 does not know whether they are
+//! attached.
 //!
-//! PyO3 counts how often its functions have attached a thread. A consumer releases the interpreter by
-//! itself, as pyarrow does around each call of a stream. If a function of boardlot's is further up the
-//! stack, as when a constructor of rows reads another list, PyO3 still counts the thread as attached: it
-//! would run Python code and drop objects without the interpreter.
+//! PyO3 counts how often its functions have attached a thread. A consumer releases the interpreter
+//! by itself, as pyarrow does around each call of a stream. If a function of boardlot's is further
+//! up the stack, as when a constructor of rows reads another list, PyO3 still counts the thread as
+//! attached: it would run Python code and drop objects without the interpreter.
 
 use std::{mem::ManuallyDrop, ops::Deref};
 
@@ -18,11 +19,12 @@ impl Attached {
     /// Attaches this thread, unless the interpreter is shutting down.
     #[expect(unsafe_code, reason = "PyO3 only attaches a thread that it counts as detached")]
     pub fn new() -> Option<Self> {
-        // SAFETY: it reads a flag, at any time.
+        // SAFETY: the function reads a flag, and may be called at any time.
         if unsafe { ffi::Py_IsInitialized() } == 0 {
             return None;
         }
-        // SAFETY: the interpreter is initialized. It may be called on any thread, attached or not.
+        // SAFETY: the interpreter is initialized. The function may be called on any thread,
+        // attached or not.
         Some(Attached(unsafe { ffi::PyGILState_Ensure() }))
     }
 }
@@ -35,9 +37,9 @@ impl Drop for Attached {
     }
 }
 
-/// An object that a consumer releases. A thread of the runtime drops it: those never attach, so
-/// PyO3 keeps the Python objects until a thread attaches. So no release waits for the interpreter,
-/// whoever has it.
+/// An object that a consumer releases. A thread of the runtime drops the object. Such threads never
+/// attach, so PyO3 keeps the Python objects until another thread attaches, and no release waits for
+/// the interpreter, whichever thread has it.
 pub struct Released<T: Send + 'static>(ManuallyDrop<T>);
 
 impl<T: Send + 'static> Released<T> {
@@ -57,7 +59,7 @@ impl<T: Send + 'static> Deref for Released<T> {
 impl<T: Send + 'static> Drop for Released<T> {
     #[expect(unsafe_code, reason = "the value is moved to another thread, or leaked")]
     fn drop(&mut self) {
-        // Without threads it is leaked.
+        // If the runtime has no threads, the object is leaked.
         let Ok(runtime) = runtime() else { return };
         // SAFETY: no other code has the value after this.
         let value = unsafe { ManuallyDrop::take(&mut self.0) };

@@ -1,5 +1,5 @@
-//! Attaching threads to the interpreter, also while the program exits: then a callback fails, and any other
-//! thread that would attach stays where it is, by PyO3 (in `detach`, too) and `thread_end`.
+//! Attaches threads to the interpreter, also while the program exits. A callback then fails; PyO3
+//! (in `detach`, too) and `thread_end` make any other thread that would attach stay where it is.
 #![expect(clippy::disallowed_methods, reason = "here is where threads attach")]
 
 use std::cell::Cell;
@@ -38,8 +38,9 @@ pub fn attach_consumer<T>(work: impl FnOnce(Python<'_>) -> T) -> Result<T> {
     Ok(Python::try_attach(work).ok_or_else(exiting)?)
 }
 
-/// Runs work that attaches several times on this thread, and keeps the thread's Python state until it ends:
-/// what Python code has put into a `threading.local` stays there. The work begins detached.
+/// Runs work that attaches several times on this thread, and keeps the thread's Python state until
+/// the work ends: values that Python code has put into a `threading.local` stay there. The work
+/// begins detached.
 pub fn with_one_thread_state(work: impl FnOnce() + Send) {
     let mut work = Some(work);
     attach_if_running(|py| py.detach(|| work.take().map(|work| work())));

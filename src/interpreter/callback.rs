@@ -1,6 +1,7 @@
-//! Calls into Python code: that of the caller, such as hooks, stores and constructors, and that of other
-//! modules. There is no other way to call it (`tools/clippy.toml`), so what holds for one call holds for all:
-//! `StopIteration` is an error of the code that raised it, never the end of an iteration (PEP 479).
+//! Calls into Python code: the caller's code, such as hooks, stores and constructors, and other
+//! modules. All calls of Python code go through these functions (`tools/clippy.toml`), so one rule
+//! holds for all of them: `StopIteration` is an error of the code that raised it, never the end of
+//! an iteration (PEP 479).
 #![expect(clippy::disallowed_methods, reason = "here are the calls that replace them")]
 
 use pyo3::{
@@ -80,13 +81,13 @@ pub fn call<'py>(
 
 /// Imports a module.
 pub fn import<'py>(py: Python<'py>, module: &str) -> PyResult<Bound<'py, PyAny>> {
-    // A module that is imported for the first time is Python code, too.
+    // The first import of a module runs Python code, too.
     thread_end::register();
     let imported = py.import(module).map(Bound::into_any);
     imported.map_err(|error| no_stop_iteration(py, error))
 }
 
-/// A warning for the caller of boardlot, at the line of the call.
+/// Warns the caller of boardlot, at the line of the call.
 pub fn warn(py: Python<'_>, text: String) -> PyResult<()> {
     import(py, "boardlot._support.clients")?.invoke_method("warn", (text,)).map(drop)
 }
@@ -96,7 +97,8 @@ pub fn check_signals(py: Python<'_>) -> PyResult<()> {
     py.check_signals().map_err(|error| no_stop_iteration(py, error))
 }
 
-/// Reads an argument, which may run methods of the caller's object, such as `__index__`, `__str__` or `items`.
+/// Reads an argument, which may run methods of the caller's object, such as `__index__`, `__str__`
+/// or `items`.
 pub fn reading<T>(py: Python<'_>, read: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     read().map_err(|error| no_stop_iteration(py, error))
 }
@@ -115,7 +117,7 @@ pub fn no_stop_iteration(py: Python<'_>, error: PyErr) -> PyErr {
         () => return error,
     };
     let wrapped = PyRuntimeError::new_err(format!("a callback raised {class}"));
-    // It was raised where that one was.
+    // The new error gets the traceback of the original one.
     wrapped.set_traceback(py, error.traceback(py));
     wrapped.set_cause(py, Some(error));
     wrapped

@@ -9,14 +9,14 @@ use boardlot_client::extension::os::origin::Caller;
 /// A copy of a context, since a context cannot be entered twice at the same time.
 pub struct CallerContext {
     context: Option<Py<PyAny>>,
-    /// True if the code is a handler of a log record of boardlot's: a record of its own calls would
-    /// be handled by it again, and would wait for it if the handler has a lock.
+    /// True if the code is a handler of a log record of boardlot's. A record of the handler's own
+    /// calls would be passed to the handler again, and would wait for it if the handler has a lock.
     pub is_logging: bool,
 }
 
 static COPY_CONTEXT: ReentrantOnce<Py<PyAny>> = ReentrantOnce::new();
 
-/// Imports what copying a context needs.
+/// Imports the module that copying a context needs.
 pub fn load_contextvars(py: Python<'_>) -> PyResult<()> {
     COPY_CONTEXT.import(py, "contextvars", "copy_context").map(drop)
 }

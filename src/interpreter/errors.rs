@@ -17,7 +17,8 @@ use boardlot_client::extension::{
 
 /// The exception for an error, ready to be raised.
 pub fn raise(py: Python<'_>, error: Error) -> PyErr {
-    // Of a value that was received long ago, which may repeat a secret of any client.
+    // The error may show a value that was received long ago, and that may repeat a secret of any
+    // client.
     let error = match *error.kind {
         ErrorKind::Protocol { .. } if !error.is_redacted => {
             error.redacted(&redactor_of_all_clients())
@@ -32,7 +33,7 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
 
 /// Makes exceptions of the core's errors, for `?`.
 pub trait OrRaise<T> {
-    /// The same result with the exception for its error.
+    /// Returns the result, with its error converted to an exception.
     fn or_raise(self, py: Python<'_>) -> PyResult<T>;
 }
 
@@ -42,7 +43,7 @@ impl<T> OrRaise<T> for Result<T> {
     }
 }
 
-/// The exception for an argument of the wrong type; its value is not shown, as it may be a secret.
+/// The exception for an argument of the wrong type. The value is not shown, as it may be a secret.
 pub fn wrong_type(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
     let shown = match missing_name(value) {
         Ok(Some(missing)) => missing.to_owned(),
@@ -55,7 +56,8 @@ pub fn wrong_type(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr
     raise(value.py(), Error::argument(name, &shown, expected))
 }
 
-/// The name of a missing value of pandas or numpy, for errors: its type is not one that a caller wrote.
+/// The name of a missing value of pandas or numpy, for errors: its type is not one that a caller
+/// wrote.
 pub fn missing_name(value: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
     let class = value.get_type();
     let (name, module) = (class.name()?, class.module()?);
@@ -63,7 +65,7 @@ pub fn missing_name(value: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> 
     Ok(match (package.as_str(), name.to_cow()?.as_ref()) {
         ("pandas", "NAType") => Some("pandas.NA, a missing value"),
         ("pandas", "NaTType") => Some("pandas.NaT, a missing time"),
-        // It alone is not equal to itself.
+        // NaT is the only one of these values that is not equal to itself.
         ("numpy", "datetime64" | "timedelta64") if value.ne(value)? => {
             Some("numpy's NaT, a missing time")
         }
@@ -71,24 +73,25 @@ pub fn missing_name(value: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> 
     })
 }
 
-/// The error of pickling an object that has a connection or a secret; `advice` says what to do instead.
+/// The error of pickling an object that has a connection or a secret; `advice` says what to do
+/// instead.
 pub fn cannot_pickle(py: Python<'_>, object: &str, advice: &str) -> PyErr {
     raise(py, Error::config(format!("cannot pickle {object}; {advice}")))
 }
 
-/// The same for an object with a secret.
+/// The error of pickling an object with a secret.
 pub fn cannot_pickle_secret(py: Python<'_>, object: &str) -> PyErr {
     cannot_pickle(py, object, "create it in the process that uses it")
 }
 
-/// The error of setting an attribute of an object that callers are given, which a test may try.
+/// The error of setting an attribute of an object that callers receive, as a test may try.
 pub fn unchangeable(object: &Bound<'_, PyAny>, name: &str) -> PyErr {
     unchangeable_but(object, name, |class| {
         format!("use mock.create_autospec(boardlot.{class}, instance=True)")
     })
 }
 
-/// The same, with what a test uses instead.
+/// The error of setting an attribute, with what a test should use instead.
 pub fn unchangeable_but(
     object: &Bound<'_, PyAny>,
     name: &str,
@@ -109,20 +112,21 @@ fn is_error(py: Python<'_>, exception: &PyErr) -> bool {
     exception.is_instance_of::<PyException>(py)
 }
 
-/// Returns true if an exception says that a value cannot be converted, and false if it has to reach the caller as it
-/// is: an interrupt or an exit, or what the caller's code raised, such as a method by which an argument is read or
-/// the handler of a signal.
+/// Returns true if an exception says that a value cannot be converted. Any other exception has to
+/// reach the caller unchanged: an interrupt, an exit, or an exception of the caller's code, such as
+/// a signal handler or a method that was called to read an argument.
 pub fn is_refusal(py: Python<'_>, exception: &PyErr) -> bool {
     /// Modules of the standard library that convert values by Python code.
     const CONVERTING: [&str; 2] = ["enum", "json"];
     if !is_error(py, exception) {
         return false;
     }
-    // By it a method such as `__index__` says, also one in Python, that a value is not of its kind.
+    // A method such as `__index__`, even one in Python, raises `TypeError` for a value that is not
+    // of its kind.
     if exception.is_instance_of::<PyTypeError>(py) {
         return true;
     }
-    // The interpreter itself leaves no traceback.
+    // An exception of the interpreter itself has no traceback.
     modules_of(py, exception).is_ok_and(|modules| {
         modules.iter().all(|name| CONVERTING.contains(&name.split('.').next().unwrap_or_default()))
     })
@@ -140,7 +144,8 @@ fn modules_of(py: Python<'_>, exception: &PyErr) -> PyResult<Vec<String>> {
     Ok(modules)
 }
 
-/// The text of a caller's object, by its `__str__`. `Display` would drop what that raises.
+/// The text of a caller's object, by its `__str__`. `Display` would drop an exception of that
+/// method.
 pub fn shown(value: &Bound<'_, PyAny>) -> PyResult<String> {
     callback::reading(value.py(), || Ok(value.str()?.to_string_lossy().into_owned()))
 }
@@ -162,7 +167,7 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
     let attributes = PyDict::new(py);
     attributes.set_item("endpoint", &error.endpoint)?;
     attributes.set_item("retryable", error.retryable())?;
-    // Without one, the class has a hint in Python.
+    // If the error has no hint of its own, Python uses the hint of the exception's class.
     attributes.set_item("hint", error.own_hint(log_in, advise))?;
     attributes.set_item("checkpoint", &error.checkpoint)?;
     if let Some(failure) = error.api_failure() {

@@ -1,4 +1,5 @@
-//! Files that Python code locks, replaces or removes, in the way in which the core does with its own.
+//! Locks, replaces and removes files for Python code, in the same way as the core does for its own
+//! files.
 
 use std::{
     ffi::OsString,
@@ -12,12 +13,12 @@ use pyo3::exceptions::{PyBlockingIOError, PyFileExistsError, PyOSError};
 use crate::prelude::*;
 use boardlot_client::extension::os::{atomic_file, lock::LockFile, texts};
 
-/// The number that `FileExistsError` has everywhere.
+/// The `errno` of `FileExistsError`, the same on all systems.
 const EEXIST: i32 = 17;
 
-/// Gives a complete file its name: its content is on disk, and it has the mode of the file that it replaces.
-/// Raises `FileExistsError` if there is one and `force` is false, and `OSError` if it cannot, or if something
-/// else has that name: a folder, a link, a device.
+/// Gives a complete file its name: its content is on disk, and it has the mode of the file that it
+/// replaces. Raises `FileExistsError` if such a file exists and `force` is false, and `OSError` if
+/// the file cannot be replaced, or if something else has that name: a folder, a link, a device.
 #[pyfunction]
 #[pyo3(name = "_replace_file", signature = (new, path, force = true))]
 pub fn replace_file(py: Python<'_>, new: PathBuf, path: PathBuf, force: bool) -> PyResult<()> {
@@ -25,7 +26,7 @@ pub fn replace_file(py: Python<'_>, new: PathBuf, path: PathBuf, force: bool) ->
         .map_err(|error| os_error(py, &path, &error))
 }
 
-/// Removes a file, if there is one. Raises `OSError` if it cannot.
+/// Removes a file, if it exists. Raises `OSError` if the file cannot be removed.
 #[pyfunction]
 #[pyo3(name = "_remove_file")]
 pub fn remove_file(py: Python<'_>, path: PathBuf) -> PyResult<()> {
@@ -39,15 +40,16 @@ pub fn expand_user(path: PathBuf) -> OsString {
     texts::expand_user(&path).into_os_string()
 }
 
-/// The path of a file with a secret as an error may show it: what was passed may be the secret itself.
+/// Returns the path of a file with a secret in a form that an error may show: the argument may be
+/// the secret itself.
 #[pyfunction]
 #[pyo3(name = "_shown_path")]
 pub fn shown_path(path: PathBuf) -> String {
     texts::shown_path(&path)
 }
 
-/// Answers SQLite's authorizer: 0 for an action that only reads, 1 to refuse another one. A function in
-/// Python would run the handlers of signals, whose exceptions SQLite drops.
+/// Answers SQLite's authorizer: 0 for an action that only reads, 1 to refuse another one. A
+/// function in Python would run the handlers of signals, whose exceptions SQLite drops.
 #[pyfunction]
 #[pyo3(name = "_authorize_reading", signature = (action, _first, second, *_others))]
 pub fn authorize_reading(
@@ -68,8 +70,9 @@ pub fn authorize_reading(
     u32::from(!reads)
 }
 
-/// A lock between processes, which ends with the process that has it, however that ends: a file that exists
-/// for it alone. Raises `BlockingIOError` if another process, or another part of this one, has it.
+/// A lock between processes: a file that exists for the lock alone. The lock ends with the process
+/// that has it, however that process ends. Raises `BlockingIOError` if another process, or another
+/// part of this one, has the lock.
 #[pyclass(frozen, module = "boardlot._core", name = "_FileLock")]
 pub struct FileLock(Mutex<Option<LockFile>>);
 
@@ -89,7 +92,7 @@ impl FileLock {
         self.lock().as_ref().is_some_and(LockFile::is_current)
     }
 
-    /// Lets others have it, and removes the file; does nothing if that was done.
+    /// Releases the lock and removes its file; does nothing if the lock was released before.
     fn release(&self) {
         if let Some(lock) = self.lock().take() {
             lock.release();

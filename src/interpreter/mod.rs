@@ -1,4 +1,5 @@
-//! The interpreter, as all other rooms use it: errors, calls into Python, signals, forks and exits.
+//! The interpreter, as all other modules use it: errors, calls into Python, signals, forks and
+//! exits.
 
 #[cfg(not(system_allocator))]
 pub mod allocator;

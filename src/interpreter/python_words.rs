@@ -16,7 +16,7 @@ pub fn log_in(login: &Login) -> String {
     }
 }
 
-/// The hint of an advice.
+/// The hint for the core's advice.
 pub fn advise(advice: &Advice) -> String {
     let text = match advice {
         Advice::Text(_) => return advice.to_string(),

@@ -1,7 +1,8 @@
 //! Cells for Python objects that are made once.
 //!
-//! Like PyO3's, but nobody waits for the object to be made: a signal handler that interrupts the making may need
-//! the object too, on the same thread. Both make it then, and the first one is kept.
+//! Like PyO3's cells, but no thread waits for another one to make the object: a signal handler that
+//! interrupts the making may need the object, too, on the same thread. Both then make an object,
+//! and the first one is kept.
 
 use std::sync::OnceLock;
 

@@ -21,7 +21,7 @@ pub fn check_periodically(py: Python<'_>) -> PyResult<()> {
     checked
 }
 
-/// The same with the caller's own count, which is faster.
+/// Does the same as `check_periodically` with the caller's own count, which is faster.
 #[inline(always)]
 pub fn check_by_count(py: Python<'_>, objects: &mut u32) -> PyResult<()> {
     *objects = objects.wrapping_add(1);

@@ -1,4 +1,4 @@
-//! Text arguments: the one conversion of what a caller passes as text.
+//! The conversion of all text arguments that a caller passes.
 
 use pyo3::{
     exceptions::PyTypeError,
@@ -63,9 +63,9 @@ impl<'a> GivenText<'a> for Vec<String> {
 
 macro_rules! text_arguments {
     ($($name:ident)+) => {
-        /// The text arguments of functions, by their names: `#[pyo3(from_py_with = text_of::key)]`. The
-        /// conversion of PyO3 would raise an exception that contains the whole text, which may be a
-        /// secret, and does not name the argument.
+        /// The text arguments of functions, by their names: `#[pyo3(from_py_with = text_of::key)]`.
+        /// The conversion of PyO3 would raise an exception that contains the whole text, which may
+        /// be a secret, and does not name the argument.
         pub mod text_of {
             use super::{Bound, GivenText, PyAny, PyResult};
 
@@ -84,7 +84,8 @@ text_arguments! {
 
 macro_rules! bytes_arguments {
     ($($name:ident)+) => {
-        /// The arguments of functions that are bytes, by their names: `#[pyo3(from_py_with = bytes_of::data)]`.
+        /// The arguments of functions that are bytes, by their names: `#[pyo3(from_py_with =
+        /// bytes_of::data)]`.
         pub mod bytes_of {
             use super::{Bound, GivenBytes, PyAny, PyResult};
 
@@ -139,7 +140,7 @@ fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
 }
 
-/// Returns true for a bool, also of numpy: it is not a number.
+/// Returns true for a bool, including one of numpy: bools are not numbers.
 pub fn is_bool(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let is_numpy = |class: &Bound<'_, PyType>| {
         Ok::<_, PyErr>(class.name()?.to_cow()?.starts_with("bool") && class.module()? == "numpy")
@@ -147,8 +148,8 @@ pub fn is_bool(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(value.is_instance_of::<PyBool>() || is_numpy(&value.get_type())?)
 }
 
-/// The error for a value of another type, as it is everywhere in Python. The value is not shown, as it may be a
-/// secret.
+/// The error for a value of another type, as it is everywhere in Python. The value is not shown, as
+/// it may be a secret.
 fn other_type(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
     let shown = match (missing_name(value), value.get_type().name()) {
         (Ok(Some(missing)), _) => missing.to_owned(),
@@ -158,8 +159,8 @@ fn other_type(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
     PyTypeError::new_err(format!("{name} is {shown}; expected {expected}"))
 }
 
-/// The error for a text that is not Unicode: it has a lone surrogate, which cannot be sent. It is not shown,
-/// as it may be a secret.
+/// The error for a text that is not Unicode: it has a lone surrogate, which cannot be sent. The
+/// text is not shown, as it may be a secret.
 pub fn not_unicode(name: &str, value: &Bound<'_, PyAny>) -> PyErr {
     let expected = "a string without lone surrogates";
     raise(value.py(), Error::argument(name, "not valid Unicode", expected))
@@ -175,7 +176,7 @@ pub fn secret_text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Zeroizing<S
     text(name, value).map(Zeroizing::new)
 }
 
-/// A string or bytes, erased likewise.
+/// A string or bytes, erased from memory when dropped.
 pub fn secret_bytes(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Zeroizing<Vec<u8>>> {
     if let Ok(bytes) = value.cast::<PyBytes>() {
         return Ok(Zeroizing::new(bytes.as_bytes().to_vec()));

@@ -1,8 +1,9 @@
 //! Python objects that the core calls: hooks, stores and callables that return a passphrase.
 //!
 //! The core is shared by clients, pagers and tasks. A strong reference in it would keep its object
-//! alive forever, since no class could report the reference to the garbage collector. So the core has a
-//! weak reference to a `StrongRef`, which the Python classes keep alive and report to the collector.
+//! alive forever, since no class could report the reference to the garbage collector. So the core
+//! has a weak reference to a `StrongRef`, which the Python classes keep alive and report to the
+//! collector.
 
 use crate::prelude::*;
 use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};

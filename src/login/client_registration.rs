@@ -15,7 +15,8 @@ use boardlot_client::extension::{
     login::{CLIENT_NAME, check_redirect_uri, register},
 };
 
-/// A registered client: the record that the service returned, field by field. Its `repr` shows no secret.
+/// A registered client: the record that the service returned, field by field. Its `repr` shows no
+/// secret.
 #[pyclass(frozen, module = "boardlot")]
 pub struct Registration(RegisteredClient);
 
@@ -25,7 +26,7 @@ impl Registration {
         Err(unchangeable(this.as_any(), name))
     }
 
-    // A failed patch of a test deletes what it could not set.
+    // A test whose patch has failed deletes the attribute that it could not set.
     fn __delattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
         Err(unchangeable(this.as_any(), name))
     }
@@ -42,15 +43,15 @@ impl Registration {
         self.0.client_secret.as_ref().map(|secret| PyString::new(py, secret))
     }
 
-    /// The name that the consent page shows. Like the other optional attributes, it is None if the response
-    /// does not contain it.
+    /// The name that the consent page shows. Like the other optional attributes, it is None if the
+    /// response does not contain it.
     #[getter]
     fn client_name(&self) -> Option<&str> {
         self.0.client_name.as_deref()
     }
 
-    /// The redirect URIs, as the service registered them; the requested ones if the response does not
-    /// contain any.
+    /// The redirect URIs, as the service registered them; the requested ones if the response does
+    /// not contain any.
     #[getter]
     fn redirect_uris(&self) -> Vec<String> {
         self.0.redirect_uris.clone().unwrap_or_default()

@@ -98,7 +98,7 @@ impl LoginFlowCore {
         Bound::new(py, OAuth::new_logged_in(core, self.store.clone_ref(py)))
     }
 
-    /// The iterator of an await, at whose end is what `wait` returns.
+    /// Returns the iterator of an `await`, whose result is that of `wait`.
     fn awaited<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let store = base.store.clone_ref(py);
@@ -126,7 +126,7 @@ impl LoginFlowCore {
         Ok(())
     }
 
-    /// The reason why the last URL of `offer` was refused, once.
+    /// Returns the reason why the last URL of `offer` was refused, and forgets it.
     fn refused(&self) -> Option<String> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

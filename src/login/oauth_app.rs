@@ -27,7 +27,7 @@ pub struct OAuthAppCore {
     app: Arc<App>,
     mode: CallMode,
     store: StoreObject,
-    /// `timeout` and the options for connecting that are not None, as they were passed.
+    /// `timeout` and the options for connecting that are not None, as passed.
     connection: Py<PyDict>,
 }
 
@@ -110,7 +110,7 @@ impl OAuthAppCore {
         Self::credentials(this, async move { app.auth(Some(user)).await })
     }
 
-    /// What the application was created from, and no secret.
+    /// The arguments that the application was created from, and no secret.
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<((&str, &str), Bound<'py, PyDict>)> {
         let named = self.connection.bind(py).copy()?;
         let proxy =
@@ -145,7 +145,7 @@ impl OAuthAppCore {
     }
 }
 
-/// A string that a session holds; `None` if it holds none.
+/// A string that a session holds; `None` if the session holds none.
 fn kept(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Zeroizing<String>>> {
     if value.is_none() {
         return Ok(None);
@@ -168,8 +168,8 @@ pub fn transport_options(
     Ok(options)
 }
 
-/// The start of a login: send the user to the page at `url`; `state` and `code_verifier` are two strings
-/// to keep in the user's session until the callback.
+/// The start of a login: send the user to the page at `url`; `state` and `code_verifier` are two
+/// strings to keep in the user's session until the callback.
 #[pyclass(frozen, module = "boardlot")]
 pub struct AuthorizationRequest(Core);
 
@@ -179,7 +179,7 @@ impl AuthorizationRequest {
         Err(unchangeable(this.as_any(), name))
     }
 
-    // A failed patch of a test deletes what it could not set.
+    // A test whose patch has failed deletes the attribute that it could not set.
     fn __delattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
         Err(unchangeable(this.as_any(), name))
     }
@@ -196,7 +196,8 @@ impl AuthorizationRequest {
         PyString::new(py, &self.0.attempt.state)
     }
 
-    /// The proof, sent with the code, that this application began the login; 43 random characters. A secret.
+    /// The proof, sent with the code, that this application began the login; 43 random characters.
+    /// A secret.
     #[getter]
     fn code_verifier<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         PyString::new(py, &self.0.attempt.verifier)

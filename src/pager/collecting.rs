@@ -1,4 +1,5 @@
-//! The rows after a position in a list as one result: `Records`, or a frame whose columns are built page by page.
+//! The rows after a position in a list as one result: `Records`, or a frame whose columns are built
+//! page by page.
 
 use std::sync::{Arc, atomic::AtomicU64};
 
@@ -19,7 +20,7 @@ use boardlot_client::extension::{
 pub struct Collecting {
     pub core: Arc<Core>,
     pub mode: CallMode,
-    /// The Python object that keeps alive what the core has weak references to.
+    /// The Python object that keeps alive the objects to which the core has weak references.
     pub owner: Option<Py<PyAny>>,
     pub from: Place,
     pub limits: Limits,
@@ -28,7 +29,8 @@ pub struct Collecting {
 }
 
 impl Collecting {
-    /// Collects rows in sinks. `convert` makes a value of them in the runtime, and `finish` makes the Python object.
+    /// Collects rows in sinks. `convert` makes a value of them in the runtime, and `finish` makes
+    /// the Python object.
     pub fn collect<'py, S, T, F>(
         self,
         py: Python<'py>,
@@ -72,9 +74,11 @@ impl Collecting {
     }
 }
 
-/// The number of rows that a call with these limits will return, once the service has reported the total.
+/// The number of rows that a call with these limits will return, once the service has reported the
+/// total.
 ///
-/// From the middle of a list, the total is not what remains: a cursor is not a row number.
+/// From the middle of a list, the total is not the number of remaining rows, which a cursor does
+/// not tell.
 fn expected_rows(core: &Arc<Core>, from: &Place, limits: Limits) -> CountFn {
     let core = core.clone();
     let position = core.position(from);

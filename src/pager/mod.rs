@@ -1,4 +1,5 @@
-//! Pages for `Pager` and `AsyncPager`: their rows as objects, and the results that are collected from them.
+//! Pages for `Pager` and `AsyncPager`: their rows as objects, and the results that are collected
+//! from them.
 
 pub mod collecting;
 pub mod page;

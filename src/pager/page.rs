@@ -16,19 +16,19 @@ impl Page {
         self.0.len()
     }
 
-    /// The number of its rows that were received before a checkpoint.
+    /// The number of the page's rows that were received before a checkpoint.
     #[getter]
     fn first(&self) -> usize {
         self.0.first()
     }
 
-    /// True if the service says that nothing follows it.
+    /// True if the service says that no page follows this one.
     #[getter]
     fn is_last(&self) -> bool {
         self.0.is_last()
     }
 
-    /// The keys that have failed until its end, with their errors.
+    /// The keys that have failed up to the end of this page, with their errors.
     #[getter]
     fn errors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let errors = PyDict::new(py);

@@ -69,7 +69,8 @@ impl PageStream {
         PyList::new(py, [Bound::new(py, Batch(batch.or_raise(py)?))?])
     }
 
-    /// The capsule of the stream of these batches. The consumer may call from any thread, attached or not.
+    /// The capsule of the stream of these batches. The consumer may call from any thread, attached
+    /// or not.
     fn capsule<'py>(&self, batches: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCapsule>> {
         let py = batches.py();
         let batches = Released::new(batches.try_iter()?.unbind());
@@ -83,8 +84,8 @@ impl PageStream {
     }
 }
 
-/// The batches of a pager. A page is received when the consumer takes its batch: what it does not ask for is still
-/// the pager's.
+/// The batches of a pager. A page is received when the consumer takes its batch; a page that the
+/// consumer does not request still belongs to the pager.
 struct BatchReader {
     batches: Released<Py<PyIterator>>,
     schema: SchemaRef,
@@ -116,7 +117,7 @@ impl RecordBatchReader for BatchReader {
     }
 }
 
-/// An error of the stream, which has a text and no more.
+/// An error of the stream, which has only a text.
 fn stream_error(text: String) -> ArrowError {
     ArrowError::IoError(text.clone(), io::Error::other(text))
 }
@@ -125,8 +126,8 @@ fn stream_error(text: String) -> ArrowError {
 fn shown(py: Python<'_>, error: &PyErr) -> String {
     let value = error.value(py);
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-        // The consumer raises an error of its own for this one, so Ctrl-C is signaled again, for the next
-        // Python code that runs. It only fails if that is not possible.
+        // The consumer replaces this error by one of its own, so Ctrl-C is signaled again, for the
+        // next Python code that runs. A failure to do so is ignored.
         let _ = import(py, "_thread").and_then(|module| module.invoke_method("interrupt_main", ()));
         return "interrupted by Ctrl-C".to_owned();
     }

@@ -1,4 +1,4 @@
-//! Pages for `Pager` and `AsyncPager`, whose position is Python's.
+//! Pages for `Pager` and `AsyncPager`, which keep their position in Python.
 
 use std::sync::Arc;
 
@@ -23,12 +23,12 @@ use boardlot_client::extension::{
     pages::{Limits, ListedPage, Pages as Core, Place},
 };
 
-/// The pages of a list, each asked for by the page before it. It has no position.
+/// The pages of a list, each requested with the page before it. This object has no position.
 #[pyclass(frozen, name = "_Pages", module = "boardlot._core")]
 pub struct Pages {
     core: Arc<Core>,
     mode: CallMode,
-    /// The client, which keeps alive what the core has weak references to.
+    /// The client, which keeps alive the objects to which the core has weak references.
     owner: Option<Py<PyAny>>,
 }
 
@@ -54,14 +54,16 @@ impl Pages {
     }
 }
 
-/// The position after so many rows of a page; without a page, before the first one.
+/// Returns the position after `row` rows of a page; without a page, the position before the first
+/// one.
 fn place(page: Option<&Bound<'_, Page>>, row: usize) -> Place {
     Place { page: page.map(|page| page.get().0.clone()), row }
 }
 
 #[pymethods]
 impl Pages {
-    /// The page after this one, or the first one; `None` at the end of the list. Awaited in `AsyncPager`.
+    /// The page after this one, or the first one; `None` at the end of the list. Awaited in
+    /// `AsyncPager`.
     #[pyo3(signature = (page, /))]
     fn after<'py>(
         &self,
@@ -77,12 +79,12 @@ impl Pages {
         self.mode.run_shared(py, call)
     }
 
-    /// Refuses a child of the process that made it.
+    /// Refuses to be used in a child of the process that made this object.
     fn check_process(&self, py: Python<'_>) -> PyResult<()> {
         self.core.check_process().or_raise(py)
     }
 
-    /// The position after so many rows of a page, as text.
+    /// Returns the position after `row` rows of a page, as text.
     #[pyo3(signature = (page, row, /))]
     fn checkpoint(
         &self,
@@ -111,7 +113,7 @@ impl Pages {
         self.core.requests()
     }
 
-    /// The method.
+    /// The name of the method.
     #[getter]
     fn endpoint(&self) -> &str {
         self.core.listing().label()
@@ -131,8 +133,8 @@ impl Pages {
         RowView::new(self.core.listing(), RowBuilderPool::default())
     }
 
-    /// The rows of this view after a position, within the limits; and the position where they end. Awaited in
-    /// `AsyncPager`.
+    /// The rows of this view after a position, within the limits; and the position where they end.
+    /// Awaited in `AsyncPager`.
     #[pyo3(signature = (view, page, row, max_items, max_pages, progress, /))]
     fn all<'py>(
         &self,
@@ -156,7 +158,8 @@ impl Pages {
         collecting.collect(py, view, Vec::new, convert, Box::new(finish))
     }
 
-    /// The rows after a position as the frame of a method; and the position where they end. Awaited in `AsyncPager`.
+    /// The rows after a position as the frame of a method; and the position where they end. Awaited
+    /// in `AsyncPager`.
     #[pyo3(signature = (view, page, row, method, decimals, invalid, progress, /))]
     fn frame<'py>(
         &self,

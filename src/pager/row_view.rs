@@ -24,13 +24,13 @@ use boardlot_client::extension::{
     pages::{ListedPage, Listing},
 };
 
-/// A view of a list's rows, of which pagers make what they return. Each method returns a list of what the rows of a
-/// page from an index on become.
+/// A view of a list's rows, with which pagers make their results. Each method takes the rows of a
+/// page from an index on, and returns a list of the objects made of them.
 #[pyclass(frozen, name = "_RowView", module = "boardlot._core")]
 pub struct RowView {
     builders: RowBuilderPool,
     fields: Arc<[Field]>,
-    /// The name of the column of keys, if the list is that of many.
+    /// The name of the column of keys, if the rows are those of many keys.
     key_name: Option<Arc<str>>,
     /// Selected fields that have not been seen in any record yet.
     undeclared: Option<Arc<UndeclaredNames>>,
@@ -121,8 +121,9 @@ impl RowView {
         })
     }
 
-    /// The objects of the rows, up to the first one that cannot be made. If making one runs code of the caller's
-    /// class, it is the only one: that code runs when its row is asked for, not before.
+    /// Makes the objects of the rows, up to the first one that cannot be made. If making an object
+    /// runs code of the caller's class, only one is made: that code runs when its row is requested,
+    /// not before.
     #[pyo3(signature = (page, start, /))]
     fn rows<'py>(&self, page: &Bound<'py, Page>, start: usize) -> PyResult<Bound<'py, PyList>> {
         let py = page.py();
@@ -141,8 +142,8 @@ impl RowView {
         let key_name = self.key_name.as_deref();
         let (objects, error) = self.builders.objects_until_error(py, key_name, first(), count);
         match error {
-            // The row that cannot be converted raises its error again when it is asked for. Any other
-            // error, such as that of a signal handler, is raised now.
+            // The row that cannot be converted raises its error again when it is requested. Any
+            // other error, such as that of a signal handler, is raised now.
             Some(error) if objects.is_empty() || !is_own(py, &error) => Err(error),
             None if objects.is_empty() => Err(unreadable(py, first())),
             _ => PyList::new(py, objects),

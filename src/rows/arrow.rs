@@ -22,8 +22,8 @@ const SHORT_BYTES: usize = 1 << 20;
 pub struct ArrowStream(Mutex<Option<(Arc<Schema>, Vec<RecordBatch>)>>);
 
 impl ArrowStream {
-    /// The columns of these records. Long ones are built on another thread while this one handles
-    /// signals; an interrupt stops the work.
+    /// Builds the columns of these records. Long columns are built on another thread while this one
+    /// handles signals; an interrupt stops the work.
     pub fn of_rows(py: Python<'_>, rows: &Rows, options: ColumnOptions) -> PyResult<Self> {
         if rows.byte_length() <= SHORT_BYTES {
             let stream = py.detach(|| Self::of(rows.columns(options, || true)?));

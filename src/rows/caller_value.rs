@@ -1,4 +1,4 @@
-//! The values that a caller may put into the dicts of `Records`, and what they are in JSON.
+//! Values that a caller may put into the dicts of `Records`, and their form in JSON.
 
 use std::{borrow::Cow, fmt::Write};
 
@@ -33,14 +33,14 @@ pub enum CallerValue<'py> {
     Date(Bound<'py, PyAny>),
 }
 
-/// `plain` or `read`.
+/// A function that reads a value: `plain` or `read`.
 pub type Read = for<'py> fn(&Bound<'py, PyAny>) -> Result<CallerValue<'py>, Refused>;
 
-/// The reason why a value is not one of a column.
+/// The reason why a column cannot have a value.
 pub enum Refused {
-    /// JSON lacks it.
+    /// JSON has no such value.
     NotPlain,
-    /// The value is this, where `EXPECTED` was.
+    /// A description of the value, and of the `EXPECTED` ones, for an error.
     Value(String),
     Python(PyErr),
 }
@@ -55,7 +55,7 @@ impl From<PyErr> for Refused {
 pub const EXPECTED: &str = "None, a bool, an int, a float, a str, a Decimal, an aware datetime, a date, \
                             an Enum of these, a dict or a list";
 
-/// A value that JSON has, of exactly the type that a JSON reader makes. It runs no Python code.
+/// Reads a value that JSON has, of exactly the type that a JSON reader makes. Runs no Python code.
 #[inline(always)]
 pub fn plain<'py>(value: &Bound<'py, PyAny>) -> Result<CallerValue<'py>, Refused> {
     Ok(if let Ok(text) = value.cast_exact::<PyString>() {
@@ -83,7 +83,7 @@ pub fn plain<'py>(value: &Bound<'py, PyAny>) -> Result<CallerValue<'py>, Refused
     })
 }
 
-/// Any value that a column can have.
+/// Reads any value that a column can have.
 pub fn read<'py>(value: &Bound<'py, PyAny>) -> Result<CallerValue<'py>, Refused> {
     let py = value.py();
     if let Ok(plain) = plain(value) {
@@ -143,8 +143,8 @@ pub fn read<'py>(value: &Bound<'py, PyAny>) -> Result<CallerValue<'py>, Refused>
 }
 
 impl CallerValue<'_> {
-    /// Writes the value as JSON, with the values in it as `read` reads them. `is_number` says that the column is
-    /// one of numbers, in which a float may be none that JSON has.
+    /// Writes the value as JSON. `read` reads the values that it contains. `is_number` is true for
+    /// a column of numbers, which may have floats that JSON lacks.
     pub fn write(&self, read: Read, is_number: bool, out: &mut String) -> Result<(), Refused> {
         self.write_at(0, read, is_number, out)
     }
@@ -214,7 +214,7 @@ fn digits(number: &Bound<'_, PyInt>) -> Result<String, Refused> {
     let plain = number.py().get_type::<PyInt>().invoke((number,))?;
     let text =
         plain.str().map_err(|error| match error.is_instance_of::<PyValueError>(number.py()) {
-            // Python itself writes no integers of thousands of digits.
+            // Python itself refuses to write integers of thousands of digits.
             true => Refused::Value(
                 "an integer of more than sys.get_int_max_str_digits() digits".to_owned(),
             ),
@@ -268,7 +268,8 @@ fn write_object(
 ) -> Result<(), Refused> {
     let depth = deeper(depth)?;
     out.push('{');
-    // A copy of its items: to read one may run code of the caller's, which may change the dict.
+    // The loop reads a copy of the items, as reading one may run the caller's code, which may
+    // change the dict.
     for (index, item) in dict.items().iter().enumerate() {
         let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         if index > 0 {

@@ -1,7 +1,8 @@
 //! The columns of a list of dicts, some of whose values JSON lacks.
 //!
-//! A field that is declared keeps its kind as long as all of its values fit: a `Decimal` fits a decimal, an
-//! aware datetime a timestamp. A field that does not, or that the caller added, is a column by its values.
+//! A field that is declared keeps its kind as long as all of its values fit: a `Decimal` fits a
+//! decimal, an aware datetime a timestamp. The kind of any other field, such as one that the caller
+//! added, is decided by its values.
 
 use std::{collections::HashMap, ops::BitOrAssign, sync::Arc};
 
@@ -62,11 +63,13 @@ impl<'a> ColumnPlan<'a> {
         }
     }
 
-    /// The fields of the list, which say what its columns are. Nothing is decided about other columns.
+    /// The fields of the list, which say what its columns are. Nothing is decided about other
+    /// columns.
     pub fn finish(self) -> Arc<[Field]> {
         let mut fields = self.declared.to_vec();
         let is_declared = |name: &str| self.declared.iter().any(|field| field.name == name);
-        // Without one, the kinds of added columns are found where the kinds of undeclared fields are.
+        // Without one, the kinds of added columns are found where the kinds of undeclared fields
+        // are.
         let is_planned =
             self.seen.iter().any(|(name, seen)| !is_declared(name) && !seen.is_plain());
         for (name, seen) in &self.seen {
@@ -130,8 +133,8 @@ impl Seen {
         !(self.nan || self.infinite || self.decimal || self.time || self.date)
     }
 
-    /// Returns true if a declared field keeps its kind. Whether its plain values are of that kind is found
-    /// out where those of the service are.
+    /// Returns true if a declared field keeps its kind. Whether its plain values are of that kind
+    /// is found out where those of the service are.
     fn fits(self, kind: Kind) -> bool {
         let only_times = Seen { time: true, per_second: self.per_second, ..Seen::default() };
         match kind {

@@ -53,8 +53,8 @@ pub static ARROW: FrameLibrary = FrameLibrary {
 };
 
 impl FrameTarget {
-    /// Checks the options and imports the libraries. This comes before any request: without them, the
-    /// rows would be of no use.
+    /// Checks the options and imports the libraries, before any request is sent: without the
+    /// libraries, the rows would be of no use.
     pub fn prepare(
         py: Python<'_>,
         library: &'static FrameLibrary,

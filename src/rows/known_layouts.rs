@@ -1,4 +1,4 @@
-//! The layouts of the records that were read last, and which of them a record has.
+//! The layouts of the records that were read last, and the search for the layout of a record.
 
 use super::{
     row_layout::{Layout, LayoutError},
@@ -10,7 +10,7 @@ use boardlot_client::extension::decode::{Members, Raw, parse_members, split_memb
 
 /// The number of layouts that are kept: records of some lists alternate between a few.
 const MAX_LAYOUTS: usize = 4;
-/// The layout of records with more keys is not kept.
+/// Layouts of records with more keys are not kept.
 const MAX_KEYS: usize = 128;
 
 /// The layouts that are kept, whose nested objects are made by a `B` each.
@@ -18,11 +18,12 @@ pub struct KnownLayouts<B> {
     known: Vec<KnownLayout<B>>,
     /// A page, the index of a layout among those of the page, and its index here.
     page_layout: Option<(u64, usize, usize)>,
-    /// The page and the index of the last record, which has that layout: its template has its values.
+    /// The page and the index of the last record, which has that layout: its template has its
+    /// values.
     pub last: Option<(u64, usize)>,
 }
 
-/// A layout, and what the objects of its records are made with.
+/// A layout, and the builders and arguments with which the objects of its records are made.
 pub struct KnownLayout<B> {
     pub layout: Layout,
     /// The builders of the columns whose values are objects.
@@ -40,7 +41,8 @@ impl<B> KnownLayouts<B> {
         self.known.get_mut(index)
     }
 
-    /// The index of the layout that a page's layout was found to be, if it is the one of the last record.
+    /// Returns the index of the layout that was found for a page's layout, if the last record had
+    /// it.
     #[inline(always)]
     pub fn of_page(&self, page: u64, layout: usize) -> Option<usize> {
         match self.page_layout {
@@ -49,7 +51,7 @@ impl<B> KnownLayouts<B> {
         }
     }
 
-    /// Remembers the layout that a page's layout is.
+    /// Remembers which layout was found for a page's layout.
     pub fn remember(&mut self, page: u64, layout: usize, index: usize) {
         self.page_layout = Some((page, layout, index));
     }

@@ -1,4 +1,5 @@
-//! Rows of the service as the bytes of their pages: dicts, typed columns and texts are made of them.
+//! Rows of the service, stored as the bytes of their pages. Dicts, typed columns and texts are made
+//! from these bytes.
 
 use pyo3::exceptions::PyIndexError;
 
@@ -17,8 +18,9 @@ use crate::prelude::*;
 use crate::values::objects;
 use boardlot_client::extension::decode::Rows as Core;
 
-/// Rows of pages, with the fields that are declared for them. `boardlot.Records` is made of them; the archive, the
-/// command line and the engines read them, as they have every number as the service sent it.
+/// Rows of pages, with the fields that are declared for them. `boardlot.Records` is made from them.
+/// The archive, the command line and the engines read these rows directly, because they have every
+/// number as the service sent it.
 #[pyclass(frozen, name = "_Rows", module = "boardlot._core")]
 pub struct Rows {
     rows: Core,
@@ -30,8 +32,8 @@ impl Rows {
         Rows { rows, builders }
     }
 
-    /// Returns a function that makes the Python object of rows, sharing their layout with other rows of the same
-    /// list.
+    /// Returns a function that makes the Python object of rows, sharing their layout with other
+    /// rows of the same list.
     pub fn from_core(builders: &RowBuilderPool) -> Finish<Core> {
         let builders = builders.clone();
         Box::new(move |py, rows| Ok(Py::new(py, Rows::new(rows, builders))?.into_any()))
@@ -50,7 +52,7 @@ impl Rows {
 
 #[pymethods]
 impl Rows {
-    /// The rows that the dicts of a list are now.
+    /// Makes rows from the current dicts of a list.
     #[staticmethod]
     fn of_dicts(dicts: &Bound<'_, PyList>, shape: &Bound<'_, Shape>) -> PyResult<Self> {
         let shape = shape.get();
@@ -86,7 +88,8 @@ impl Rows {
         self.builders.list(py, &self.rows)
     }
 
-    /// A new list of dicts of `Decimal`, `datetime` (UTC), `date` and `None`, as the fields are declared.
+    /// A new list of dicts of `Decimal`, `datetime` (UTC), `date` and `None`, as the fields are
+    /// declared.
     fn typed_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.builders.typed(&self.rows).list(py, &self.rows)
     }
@@ -133,7 +136,8 @@ impl Rows {
         py.detach(|| self.rows.field_names()).or_raise(py)
     }
 
-    /// Each row as compact JSON, every number as the service sent it: all fields, or those with these names.
+    /// Each row as compact JSON, every number as the service sent it: all fields, or those with
+    /// these names.
     #[pyo3(signature = (names = None))]
     fn json(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Vec<String>> {
         py.detach(|| self.rows.to_json(names.as_deref())).or_raise(py)

@@ -1,10 +1,12 @@
-//! Objects of records: the records of a list nearly always have the same keys in the same order.
+//! Makes objects of records. The records of a list nearly always have the same keys in the same
+//! order.
 //!
-//! So what a record becomes is decided once for records with the same keys (`Layout`), and each record is
-//! only its values. If the scan knows the layouts of a page's records, the keys of each layout are compared
-//! once and values are cut out where the scan found them; other records are split into their members. A dict
-//! is a copy of that of the previous record, in which only the values that differ are replaced: no key is
-//! created. (Fields whose values rarely repeat are not compared.)
+//! So the form of the objects is decided once for all records with the same keys (`Layout`), and
+//! only the values of each record are read. If the scan knows the layouts of a page's records, the
+//! keys of each layout are compared once, and values are cut out at the positions that the scan
+//! found; other records are split into their members. A dict is a copy of the previous record's
+//! dict, in which only the values that differ are replaced: no key is created. (Fields whose values
+//! rarely repeat are not compared.)
 
 use std::sync::Arc;
 
@@ -32,7 +34,7 @@ pub struct RowBuilder {
     layouts: KnownLayouts<RowBuilder>,
     /// The last key of `fetch_many`, and its JSON.
     key: (String, String),
-    /// The number of objects it has made.
+    /// The number of objects that the builder has made.
     count: u32,
 }
 
@@ -53,8 +55,8 @@ impl RowBuilder {
         object.ok_or_else(|| unreadable(py, row))
     }
 
-    /// The objects of this record and those after it in its page, `count` in all, up to the first that
-    /// cannot be converted.
+    /// Makes the objects of this record and the following ones of its page, `count` in all, up to
+    /// the first record that cannot be converted.
     pub fn objects<'py>(
         &mut self,
         py: Python<'py>,
@@ -158,8 +160,8 @@ impl RowBuilder {
 }
 
 impl KnownLayout<RowBuilder> {
-    /// The object of a record with these values. There is one copy of the code for it: the other one
-    /// is for pages whose values are known by their positions.
+    /// Makes the object of a record with these values. Not inlined, so that only one other copy of
+    /// the code exists: the copy for pages whose values are known by their positions.
     #[inline(never)]
     fn object_of_values<'py>(
         &mut self,
@@ -171,8 +173,8 @@ impl KnownLayout<RowBuilder> {
         self.object(py, spec, |index| values.get(index).copied(), |_| None, key)
     }
 
-    /// The object of a record with these values. `previous` are those of the record that the template
-    /// was filled with, if it has the same page.
+    /// The object of a record with these values. `previous` are the values of the record that
+    /// filled the template, if that record is on the same page.
     #[inline(always)]
     fn object<'py, 't>(
         &mut self,
@@ -243,7 +245,8 @@ impl KnownLayout<RowBuilder> {
 }
 
 impl Column {
-    /// The value in a record with these values and this key; none of a default.
+    /// Returns the column's value in a record with these values and this key; none for a column
+    /// whose value is a default.
     #[inline(always)]
     fn raw<'t>(
         &self,
@@ -257,7 +260,7 @@ impl Column {
         }
     }
 
-    /// The object of that value.
+    /// Makes the object of that value.
     #[inline(always)]
     fn object<'py>(
         &mut self,
@@ -283,7 +286,7 @@ impl Column {
     }
 }
 
-/// The builder of values that are JSON objects, if they become dicts.
+/// Returns the builder for values that are JSON objects, if these become dicts.
 fn inner_builder<'a>(
     inner: &'a mut Option<Box<RowBuilder>>,
     conversion: &Conversion,

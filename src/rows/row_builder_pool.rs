@@ -1,4 +1,4 @@
-//! Objects of records, with what is reused from one record to the next.
+//! Makes objects of records, and reuses parts of them from one record to the next.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -13,7 +13,8 @@ use crate::interpreter::thread_end;
 use crate::prelude::*;
 use boardlot_client::extension::decode::{RecordRef, Rows};
 
-/// The number of builders that are kept for one endpoint. More threads at once make theirs each time.
+/// The number of builders that are kept for one endpoint. Further concurrent threads make a new
+/// builder each time.
 const MAX_BUILDERS: usize = 32;
 
 /// The builders of a list's records, shared by everything that reads them.
@@ -22,10 +23,10 @@ pub struct RowBuilderPool(Arc<Shared>);
 
 struct Shared {
     spec: Arc<RowSpec>,
-    /// The builders of idle threads. A thread takes its own, so that threads side by side do not
-    /// wait for each other, nor for the reference counts of the same objects.
+    /// The builders of idle threads. A thread takes its own builder, so that concurrent threads
+    /// wait neither for each other nor for the reference counts of the same objects.
     builders: Mutex<Vec<(ThreadId, Box<RowBuilder>)>>,
-    /// The same records as typed dicts, once they were requested.
+    /// The pool for the same records as typed dicts, once these were requested.
     typed: Mutex<Option<RowBuilderPool>>,
 }
 
@@ -46,12 +47,13 @@ impl RowBuilderPool {
         }))
     }
 
-    /// The same for these records as dicts of values of the declared kinds. The pages of a list share
-    /// it.
+    /// Returns the pool for these records as dicts of values of the declared kinds. The pages of a
+    /// list share this pool.
     pub fn typed(&self, rows: &Rows) -> RowBuilderPool {
         let mut typed = self.0.typed.lock().unwrap_or_else(PoisonError::into_inner);
         let known = typed.as_ref().filter(|known| {
-            // Another call of the same method may have other fields, such as those of another market.
+            // Another call of the same method may have other fields, such as those of another
+            // market.
             Arc::ptr_eq(&known.spec().fields, rows.fields())
                 && known.spec().selection.as_ref() == rows.selection()
         });
@@ -60,7 +62,7 @@ impl RowBuilderPool {
         }
         let made = RowBuilderPool::new(RowSpec::of_rows(Target::TypedDict, rows));
         let before = typed.replace(made.clone());
-        // It drops Python objects: not while the lock is held.
+        // Dropping the earlier pool drops Python objects, so the lock is released first.
         drop(typed);
         drop(before);
         made
@@ -80,8 +82,8 @@ impl RowBuilderPool {
         self.with_builder(|builder| builder.object(py, key_name, row))
     }
 
-    /// The objects of this record and those after it in its page, `count` in all, up to the first that
-    /// cannot be converted, and its error.
+    /// Makes the objects of this record and the following ones of its page, `count` in all, up to
+    /// the first record that cannot be converted. Also returns the error of that record.
     pub fn objects_until_error(
         &self,
         py: Python<'_>,
@@ -96,7 +98,7 @@ impl RowBuilderPool {
         (objects, outcome.err())
     }
 
-    /// The objects of this record and those after it in its page, `count` in all.
+    /// Makes the objects of this record and the following ones of its page, `count` in all.
     pub fn objects<'py>(
         &self,
         py: Python<'py>,
@@ -118,8 +120,8 @@ impl RowBuilderPool {
         PyList::new(py, objects)
     }
 
-    /// Works with the builder of this thread. Creating objects can run code that asks for one of these
-    /// records: it gets another one.
+    /// Works with the builder of this thread. Creating objects can run code that requests one of
+    /// these records; that code gets another builder.
     fn with_builder<T>(&self, work: impl FnOnce(&mut RowBuilder) -> T) -> T {
         thread_end::register();
         let thread = thread::current().id();
@@ -139,7 +141,7 @@ impl RowBuilderPool {
         if builders.len() < MAX_BUILDERS {
             builders.push((thread, builder));
         } else {
-            // What it drops are Python objects: not while the lock is held.
+            // Dropping the builder drops Python objects, so the lock is released first.
             drop(builders);
             drop(builder);
         }

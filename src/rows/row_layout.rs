@@ -16,7 +16,8 @@ pub struct Layout {
     /// The names of the records' members, each once.
     names: Vec<Box<str>>,
     pub columns: Vec<Column>,
-    /// The dict to fill and copy, of a dict or of keywords. No other code can reach it.
+    /// The dict to fill and copy: the object itself, or the keywords of a constructor. No other
+    /// code can reach it.
     pub template: Option<Py<PyDict>>,
     pub construction: Option<Construction>,
 }
@@ -26,7 +27,7 @@ pub struct Column {
     pub source: Source,
     pub name: Py<PyString>,
     pub converter: Converter,
-    /// The rate at which values equal those of the record before.
+    /// The rate at which values equal those of the previous record.
     pub repeats: HitRate,
     /// True if a value that is null becomes `None`.
     pub is_nullable: bool,
@@ -135,7 +136,7 @@ impl Layout {
         let mut sources: HashMap<String, Source> = names.into_iter().collect();
         let mut construction = class.construction;
         for (index, field) in class.fields.iter().enumerate() {
-            // Two fields of a class may have the same source only by a mistake in its names.
+            // Two fields of a class have the same source only if its names are mistaken.
             let source = match (sources.remove(&field.name), &field.default) {
                 (Some(source), _) => source,
                 (None, FieldDefault::Required) => return Err(LayoutError::MissingField(index)),

@@ -1,8 +1,8 @@
-//! The dicts of a list as rows: they are written as JSON, which is scanned as a page of the service is. So there
-//! is one way to columns, for the service's values and for a caller's.
+//! Rows made of a list of dicts. The dicts are written as JSON, which is scanned like a page of the
+//! service, so that the service's values and a caller's become columns in one way.
 //!
-//! Of values that JSON lacks, such as times, the column decides how they are written, and what the column is
-//! depends on all of its values: see `ColumnPlan`. Nearly all lists have none.
+//! A value that JSON lacks, such as a time, is written in the form of its column, and that form
+//! depends on all values of the column: see `ColumnPlan`. Nearly all lists have no such values.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -17,7 +17,7 @@ use boardlot_client::extension::{
     decode::{Rows, page_of_texts, write_text},
 };
 
-/// The rows that the dicts of a list are now, with these fields declared.
+/// Makes rows of the current dicts of a list, with these fields declared.
 pub fn rows_of_dicts(list: &Bound<'_, PyList>, fields: &Arc<[Field]>) -> PyResult<Rows> {
     thread_end::register();
     let py = list.py();
@@ -29,7 +29,8 @@ pub fn rows_of_dicts(list: &Bound<'_, PyList>, fields: &Arc<[Field]>) -> PyResul
     Ok(Rows::new(vec![page.into()], fields))
 }
 
-/// The dicts as JSON; `None` if one has a value that JSON lacks. It runs no Python code but signal handlers.
+/// The dicts as JSON; `None` if one has a value that JSON lacks. Runs no Python code except signal
+/// handlers.
 fn plain_json(list: &Bound<'_, PyList>) -> PyResult<Option<String>> {
     let (mut out, mut objects) = (String::with_capacity(list.len() * 256), 0);
     let mut names = KnownNames::default();
@@ -56,7 +57,7 @@ fn plain_json(list: &Bound<'_, PyList>) -> PyResult<Option<String>> {
     Ok(Some(out))
 }
 
-/// The names of the dict before, as JSON with a colon: dicts of one list share theirs.
+/// Names of the previous dict, as JSON with a colon. Dicts of one list share their names.
 #[derive(Default)]
 struct KnownNames(Vec<(Option<Py<PyString>>, String)>);
 
@@ -94,7 +95,7 @@ fn planned_json(
         rows.push(members);
     }
     let fields = plan.finish();
-    // Of duplicate names, the first field gets the values.
+    // If two fields have the same name, the first one gets the values.
     let kinds: HashMap<&str, _> =
         fields.iter().rev().map(|field| (field.name.as_ref(), field.kind)).collect();
     let mut out = String::new();
@@ -126,7 +127,8 @@ fn members<'py>(
         Refused::Value(format!("of type {class}; expected a dict")).raise(py, number, None)
     })?;
     let mut members = Vec::with_capacity(dict.len());
-    // A copy of its items: to read one may run code of the caller's, which may change the dict.
+    // The loop reads a copy of the items, as reading one may run the caller's code, which may
+    // change the dict.
     for item in dict.items() {
         let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let name = name_of(&name).map_err(|refused| refused.raise(py, number, None))?.into_owned();

@@ -18,8 +18,8 @@ pub struct SchemaField {
     unit: &'static str,
     /// The meaning of the field, in one line.
     doc: &'static str,
-    /// True if 0 means that there is no value, so that columns have null in its place: for timestamps, and
-    /// where the service document says so.
+    /// True if 0 means that there is no value, so that columns have null in its place: for
+    /// timestamps, and where the service document says so.
     zero_is_null: bool,
     /// The name of the enum of its values, if the service documents a closed set.
     values: Option<&'static str>,

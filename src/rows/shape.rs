@@ -10,11 +10,11 @@ use boardlot_client::extension::{
     decode::{KEY_DOC, Rows as Core, Selection, field_name},
 };
 
-/// The declared fields of the rows of a list; none of a list of the caller's own.
+/// The declared fields of a list's rows; none for a list of the caller's own.
 #[pyclass(frozen, name = "_Shape", module = "boardlot._core")]
 #[derive(Default)]
 pub struct Shape {
-    /// Of many keys, with the column of keys.
+    /// The fields, including the column of keys if the rows are those of many keys.
     pub fields: Arc<[Field]>,
     /// The fields that the rows are restricted to.
     pub selection: Option<Selection>,
@@ -51,13 +51,13 @@ impl Shape {
         names: Option<Vec<String>>,
     ) -> PyResult<Self> {
         let fields = fields_of(&fields).or_raise(py)?;
-        // Without known names any can be selected.
+        // If no names are known, any name can be selected.
         let selection = names.map(|names| Selection::new(names, [])).transpose().or_raise(py)?;
         Ok(Shape { fields, selection })
     }
 
-    /// The fields by their names and kinds, so that another version of boardlot can read a pickle. Not
-    /// `__getnewargs__`, which protocols 0 and 1 lack.
+    /// Pickles the fields by their names and kinds, so that another version of boardlot can read
+    /// the pickle. `__getnewargs__` would not do, as protocols 0 and 1 lack it.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> (Bound<'py, PyType>, PickledShape) {
         let Shape { fields, selection } = this.get();
         let fields = fields.iter().map(|field| {
@@ -76,8 +76,9 @@ impl Shape {
         PyTuple::new(py, SchemaField::of_rows(&rows.restricted_to(self.selection.clone())))
     }
 
-    /// The shape restricted to these fields, in this order; `found` are the names in the dicts, of which there
-    /// are none if the list is empty. Raises `ConfigError` for a name that is neither declared nor found.
+    /// The shape restricted to these fields, in this order; `found` are the names in the dicts;
+    /// `None` if the list is empty. Raises `ConfigError` for a name that is neither declared nor
+    /// found.
     fn select(
         &self,
         py: Python<'_>,
@@ -113,7 +114,8 @@ impl Shape {
     }
 }
 
-/// The fields of a pickle: of the service's, all that is known of them.
+/// Returns the fields of a pickle, with everything that is known of those that the service
+/// declares.
 fn fields_of(pickled: &[PickledField]) -> Result<Arc<[Field]>> {
     let known = ENDPOINTS.iter().filter_map(|endpoint| match &endpoint.response {
         ResponseShape::Rows(_, schema) => Some(schema.records()),
@@ -122,7 +124,8 @@ fn fields_of(pickled: &[PickledField]) -> Result<Arc<[Field]>> {
     let known: Vec<&Field> = known.flatten().flat_map(|record| record.fields()).collect();
     let field = |(name, kind, unit, doc): &PickledField| {
         let is_same = |field: &&&Field| {
-            // Beside a column of keys, a field of its name has another one.
+            // A field with the same name as the column of keys has underscores at the end of its
+            // name.
             let own = name.trim_end_matches('_');
             (field.name == name.as_str() || field.name == own)
                 && (field.declared_kind(), field.unit, field.doc) == (kind, unit, doc)

@@ -1,7 +1,8 @@
-//! The typed dicts of a list of dicts, without JSON between: copies, in which the values of some kinds are replaced.
+//! Makes typed dicts from a list of dicts, without JSON in between: copies in which the values of
+//! some kinds are replaced.
 //!
-//! A list with a value that is unusual for its field is written as JSON and read, as for columns. That way is the test
-//! of this one, and has its errors.
+//! A list with a value that is unusual for its field is written as JSON and read, as for columns.
+//! The tests compare the two ways, and the way through JSON raises the errors.
 
 use pyo3::types::{PyBool, PyFloat, PyInt};
 
@@ -18,7 +19,8 @@ use boardlot_client::extension::{
     decode::{Raw, write_text},
 };
 
-/// A new list of dicts of `Decimal`, `datetime` (UTC), `date` and `None`, as the fields are declared.
+/// A new list of dicts of `Decimal`, `datetime` (UTC), `date` and `None`, as the fields are
+/// declared.
 #[pyfunction]
 #[pyo3(name = "_typed_dicts")]
 pub fn typed_dicts<'py>(
@@ -35,7 +37,8 @@ pub fn typed_dicts<'py>(
     RowBuilderPool::new(RowSpec::dicts(rows.selection())).typed(&rows).list(py, &rows)
 }
 
-/// The typed copies of dicts; none if a value is not of a type that a JSON reader makes, or not of its kind.
+/// Makes the typed copies of dicts; none if a value is not of a type that a JSON reader makes, or
+/// not of its field's kind.
 fn copies<'py>(
     dicts: &Bound<'py, PyList>,
     fields: &[Field],
@@ -56,7 +59,7 @@ fn copies<'py>(
 /// Copies dicts of the same fields.
 struct Copier<'f> {
     fields: &'f [Field],
-    /// The members of the dict before: those of one list have the same names in the same order.
+    /// The members of the previous dict: dicts of one list have the same names in the same order.
     members: Vec<Member<'f>>,
     /// The JSON of a value.
     json: String,
@@ -64,17 +67,17 @@ struct Copier<'f> {
 
 struct Member<'f> {
     name: Py<PyString>,
-    /// None of a field that is not declared, whose value stays as it is.
+    /// `None` for a field that is not declared, whose value stays as it is.
     converter: Option<Converter>,
-    /// Copies its values, if they are dicts of declared members.
+    /// Copies the field's values, if they are dicts of declared members.
     inner: Option<Box<Copier<'f>>>,
 }
 
-/// What becomes of a value in the copy.
+/// The result for a value of the copy.
 enum Typed<'py> {
     AsItIs,
     Value(Bound<'py, PyAny>),
-    /// The list is read in the other way.
+    /// The value is unusual: the list is read through JSON.
     Unusual,
 }
 

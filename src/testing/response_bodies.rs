@@ -55,9 +55,9 @@ impl ResponseParser {
     }
 }
 
-/// Pages that have these bodies; copies of them with `copied`, as a body from the network has
-/// memory of its own. With `windows`, each window of the time range has an equal share of them, the
-/// latest the first.
+/// Makes pages that have these bodies, or copies of the bodies with `copied`, as a body from the
+/// network has memory of its own. With `windows`, each window of the time range has an equal share
+/// of the bodies, and the latest window has the first share.
 #[pyfunction]
 #[pyo3(name = "_pages_of_bodies", signature = (name, arguments, bodies, copied = false, windows = None))]
 pub fn pages_of_bodies(
@@ -85,7 +85,7 @@ pub fn pages_of_bodies(
 struct Bodies {
     bodies: Vec<Bytes>,
     copied: bool,
-    /// The next one of each window.
+    /// The index of the next body of each window.
     next: Vec<AtomicUsize>,
 }
 
@@ -94,7 +94,8 @@ impl Bodies {
     fn next(&self, listing: &PagedCall, range: Option<(i64, i64)>) -> Option<&Bytes> {
         let whole = listing.plan.request.time_range.as_ref().and_then(TimeRange::known);
         let window = match whole.zip(range) {
-            // A window requests little more than its own.
+            // The range of a request is hardly longer than its window, so its middle identifies the
+            // window.
             Some(((start, end), (from, until))) => {
                 (end - from / 2 - until / 2) * self.next.len() as i64 / (end - start).max(1)
             }

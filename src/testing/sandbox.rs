@@ -50,7 +50,7 @@ impl SandboxCore {
             clock_offset,
             today: today.map(date_argument).transpose()?,
             faults,
-            // As the object is, it is in the hands of whoever has its address.
+            // Whoever has the sandbox's address controls it, like the code that has the object.
             control: sandbox::Control::Allowed,
             log: false,
         };
@@ -182,12 +182,12 @@ impl SandboxCore {
     }
 }
 
-/// A number that fits its type.
+/// Converts a number to a type that it fits.
 fn fitting<T: TryFrom<i128>>(name: &str, number: i128, expected: &str) -> Result<T> {
     T::try_from(number).map_err(|_| Error::argument(name, &number.to_string(), expected))
 }
 
-/// A `date`; a `datetime` is the date that it shows.
+/// Reads a `date`, or the date that a `datetime` shows.
 fn date_argument(value: &Bound<'_, PyAny>) -> PyResult<Date> {
     match argument("today", value)? {
         Argument::Date(date) | Argument::Instant(_, date) => Ok(date),
@@ -199,7 +199,7 @@ fn seed_of(seed: i128) -> Result<u64> {
     fitting("seed", seed, "an integer from 0 to 2^64 - 1")
 }
 
-/// The faults of an argument; `None` for no faults.
+/// Reads the faults of an argument; `None` means no faults.
 fn faults_argument(value: &Bound<'_, PyAny>) -> PyResult<sandbox::Faults> {
     if value.is_none() {
         return Ok(sandbox::Faults::default());

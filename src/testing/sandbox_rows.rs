@@ -23,7 +23,7 @@ pub fn rows(value: &Bound<'_, PyAny>) -> PyResult<String> {
     }
     let py = value.py();
     if value.hasattr("columns")? {
-        // Iterated, a frame is the names of its columns.
+        // Iterating over a frame returns the names of its columns.
         let expected = "a list of dicts, such as frame.to_dict('records') of pandas";
         return Err(wrong_type("rows", value, expected));
     }
@@ -46,7 +46,7 @@ pub fn only(arguments: &Bound<'_, PyDict>) -> PyResult<Vec<(String, String)>> {
     Ok(only)
 }
 
-/// The same for an account of a built-in endpoint.
+/// The argument that a request must have for an account of a built-in endpoint.
 pub fn account(name: &str, account: &Bound<'_, PyAny>) -> PyResult<Option<(String, String)>> {
     let Some(endpoint) = endpoint(name) else { return Ok(None) };
     let parameter = endpoint.parameters.iter().find(|parameter| {

@@ -1,4 +1,5 @@
-//! Values that are not objects as Python objects: as the service sent them, or of a given type.
+//! Converts values that are not JSON objects to Python objects: as the service sent them, or of a
+//! given type.
 
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ use boardlot_client::extension::{
 pub enum Conversion {
     /// The service's own value.
     AsSent,
-    /// The same, if it is a list or an object.
+    /// The service's own value, if it is a list or an object.
     List,
     Dict,
     /// The text of a string, the JSON of any other value.
@@ -44,7 +45,7 @@ pub enum Conversion {
     Number,
     Flag,
     Decimal,
-    /// An aware datetime. Without a unit, of a text with an offset.
+    /// An aware datetime, of a count of this unit or, without a unit, of a text with an offset.
     Datetime(Option<TimeUnit>),
     Date,
     /// The member of an enum that has the service's own value.
@@ -55,7 +56,7 @@ pub enum Conversion {
 
 /// A failure to convert a value, or a record, to an object.
 ///
-/// In a box, so that the outcome of each conversion is two registers. Outcomes that were moved in memory
+/// Boxed, so that the outcome of each conversion fits into two registers. Moving outcomes in memory
 /// took a third of the time of a dict of three values.
 pub struct Failure(Box<(Reason, Option<usize>)>);
 
@@ -69,7 +70,7 @@ pub enum Reason {
 }
 
 impl Failure {
-    /// The failure of the value in this column.
+    /// Returns the failure with the column of its value.
     #[cold]
     pub fn in_column(mut self, column: usize) -> Self {
         self.0.1 = Some(column);
@@ -80,7 +81,7 @@ impl Failure {
         matches!(self.0.0, Reason::Null)
     }
 
-    /// The reason, and the column if it is the failure of one.
+    /// Returns the reason, and the column if the failure has one.
     pub fn into_parts(self) -> (Reason, Option<usize>) {
         *self.0
     }
@@ -137,7 +138,7 @@ impl Conversion {
 pub struct Converter {
     conversion: Conversion,
     cache: ValueCache,
-    /// The arguments of the constructor that was called before.
+    /// The arguments of the previous call of the constructor.
     arguments: Option<ItemTuple>,
 }
 
@@ -150,7 +151,7 @@ impl Converter {
         &self.conversion
     }
 
-    /// The object of a value that is not an object in JSON.
+    /// Converts a value that is not an object in JSON.
     #[inline(always)]
     pub fn convert<'py>(&mut self, py: Python<'py>, raw: Raw<'_>) -> Converted<'py> {
         // The common cases, without a call.
@@ -173,7 +174,7 @@ impl Converter {
         self.converted(py, raw)
     }
 
-    /// The same for any conversion.
+    /// Converts a value by any conversion.
     #[inline(never)]
     fn converted<'py>(&mut self, py: Python<'py>, raw: Raw<'_>) -> Converted<'py> {
         if is_null(raw) {
@@ -253,7 +254,7 @@ impl Converter {
     }
 }
 
-/// The object of any value.
+/// Converts any value, as the service sent it.
 fn as_sent_uncached<'py>(py: Python<'py>, raw: Raw<'_>) -> Converted<'py> {
     let value = Value::parse(raw.json).map_err(|_| Reason::Invalid)?;
     Ok(objects::object(py, &value)?)

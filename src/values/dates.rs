@@ -16,7 +16,7 @@ pub struct DateClasses {
     epoch: Py<PyAny>,
     microsecond: Py<PyAny>,
     utc: Py<PyAny>,
-    /// Methods of `datetime` itself: those of subclasses may return or do something else.
+    /// Methods of `datetime` itself: the methods of subclasses may return or do something else.
     subtract: Py<PyAny>,
     utcoffset: Py<PyAny>,
 }
@@ -26,8 +26,8 @@ impl DateClasses {
         static CLASSES: ReentrantOnce<DateClasses> = ReentrantOnce::new();
         CLASSES.get_or_try_init(|| {
             let module = import(py, "datetime")?;
-            // Libraries that set the clock of a test put a subclass in its place: the first class that
-            // is made of `date` alone is the original.
+            // Libraries that set the clock of a test put a subclass in its place: the first class
+            // that is made of `date` alone is the original.
             let classes = module.getattr("datetime")?.getattr("__mro__")?;
             let date = classes.get_item(-2)?;
             let mut classes = classes.try_iter()?.filter_map(Result::ok);
@@ -69,7 +69,8 @@ impl DateClasses {
         self.next_datetime(py, micros, &mut None)
     }
 
-    /// The same. `arguments` are those of the call before.
+    /// Returns the aware UTC datetime of a number of microseconds since 1970. `arguments` are those
+    /// of the previous call.
     pub fn next_datetime<'py>(
         &self,
         py: Python<'py>,

@@ -1,6 +1,6 @@
-//! Attempts to save work, which cost some themselves.
+//! The success rate of attempts to save work, which cost some work themselves.
 
-/// Tells if an attempt that was made many times has succeeded often enough to continue with it.
+/// Tells if an attempt has succeeded often enough to be continued.
 #[derive(Default)]
 pub struct HitRate {
     pub attempts: u32,

@@ -1,10 +1,11 @@
 //! Instances of tuple classes and plain classes, made as their own constructors would make them.
 //!
-//! The constructors that `dataclass` and `NamedTuple` generate are Python code. Calling it for every
-//! record would take longer than everything else about the record. This does exactly what that code
-//! does: `tuple.__new__(cls, values)`, or `object.__new__(cls)` and then `object.__setattr__` for each
-//! field. `_support/row_classes.py` finds out whether a class has nothing but generated code, and the
-//! tests compare instances with those of the class's own constructor.
+//! The constructors that `dataclass` and `NamedTuple` generate are Python code. Calling it for
+//! every record would take longer than everything else about the record. An `InstanceMaker` does
+//! exactly what that code does: `tuple.__new__(cls, values)`, or `object.__new__(cls)` and then
+//! `object.__setattr__` for each field. `_support/row_classes.py` finds out whether a class has
+//! nothing but generated code, and the tests compare instances with those of the class's own
+//! constructor.
 
 use std::{ffi::c_void, mem, ptr};
 
@@ -40,8 +41,8 @@ impl InstanceMaker {
         if slot.is_null() {
             return Err(PyTypeError::new_err("the class cannot be instantiated in this way"));
         }
-        // SAFETY: a `tp_new` slot that is not null contains a `newfunc`, and `tuple` and `object` are
-        // static types, so that it remains valid.
+        // SAFETY: a `tp_new` slot that is not null contains a `newfunc`, and `tuple` and `object`
+        // are static types, so that it remains valid.
         let new = unsafe { mem::transmute::<*mut c_void, ffi::newfunc>(slot) };
         Ok(InstanceMaker { class: class.clone().unbind(), new })
     }
@@ -57,7 +58,8 @@ impl InstanceMaker {
     fn instance<'py>(&self, arguments: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         let (py, class) = (arguments.py(), self.class.as_ptr().cast());
         // SAFETY: the class is a subtype of the type whose constructor this is. It takes a tuple of
-        // arguments and null for no keywords, and returns a new reference, or null with an exception.
+        // arguments and null for no keywords, and returns a new reference, or null with an
+        // exception.
         unsafe {
             let object = (self.new)(class, arguments.as_ptr(), ptr::null_mut());
             Bound::from_owned_ptr_or_err(py, object)
@@ -77,14 +79,15 @@ impl InstanceMaker {
     }
 }
 
-/// The values of a record, as a tuple for its constructor. The next record fills the same tuple, unless
-/// the constructor has kept it: to make a tuple for each takes longer than to make the instance.
+/// The values of a record, as a tuple for its constructor. The next record fills the same tuple,
+/// unless the constructor has kept it: making a tuple for each record takes longer than making the
+/// instance.
 pub struct ItemTuple {
     /// A tuple with only the tuple of values, which has no other reference.
     outer: Py<PyTuple>,
 }
 
-/// The same, while it is filled.
+/// An `ItemTuple` while it is filled.
 pub struct ArgumentTuple<'a, 'py> {
     outer: &'a Bound<'py, PyTuple>,
     /// A borrowed reference to the tuple of values.
@@ -97,8 +100,8 @@ impl ItemTuple {
         Ok(ItemTuple { outer: PyTuple::new(py, [items])?.unbind() })
     }
 
-    /// The tuple that was used before, or a new one of this length if there is none or somebody else
-    /// has it by now.
+    /// Returns the tuple that was used before, or a new one of this length if there is none or
+    /// other code now has a reference to it.
     #[inline(always)]
     #[expect(unsafe_code, reason = "PyO3 does not count references")]
     pub fn prepare<'a, 'py>(
@@ -106,7 +109,8 @@ impl ItemTuple {
         py: Python<'py>,
         length: usize,
     ) -> PyResult<ArgumentTuple<'a, 'py>> {
-        // SAFETY: the pointer is that of a live object, to whose interpreter this thread is attached.
+        // SAFETY: the pointer is that of a live object, to whose interpreter this thread is
+        // attached.
         used.take_if(|used| unsafe { ffi::Py_REFCNT(used.items(py).items) } != 1);
         match used {
             Some(used) => Ok(used.items(py)),
@@ -141,9 +145,10 @@ impl<'py> ArgumentTuple<'_, 'py> {
     #[inline(always)]
     #[expect(unsafe_code, reason = "PyO3 would take a reference to the tuple")]
     pub fn call(&self, class: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        // SAFETY: a live object of this interpreter, to which this thread is attached.
+        // SAFETY: the pointer is that of a live object of this interpreter, to which this thread is
+        // attached.
         let items = unsafe { Borrowed::<PyAny>::from_ptr(class.py(), self.items) };
-        // SAFETY: it is a tuple.
+        // SAFETY: the object is a tuple.
         callback::call(class, unsafe { items.cast_unchecked() }, None)
     }
 }

@@ -34,7 +34,7 @@ pub fn object<'py>(py: Python<'py>, value: &Value<'_>) -> Result<Bound<'py, PyAn
     })
 }
 
-/// Integers of any size stay integers.
+/// Converts a JSON number. Integers of any size stay integers.
 pub fn number<'py>(py: Python<'py>, text: &str) -> Result<Bound<'py, PyAny>, ObjectError> {
     if text.contains(['.', 'e', 'E']) {
         // Valid JSON numbers are valid Rust floats.
@@ -56,7 +56,7 @@ pub fn number<'py>(py: Python<'py>, text: &str) -> Result<Bound<'py, PyAny>, Obj
 /// The members next to the list, as a dict.
 pub fn meta<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    // Of several pages for one key, or without keys, the last one counts.
+    // If there are several pages for one key, or several without keys, the last one counts.
     let mut last: HashMap<Option<&str>, &Page> = HashMap::new();
     for slice in rows.slices() {
         last.insert(slice.key.as_deref(), &slice.page);

@@ -4,12 +4,12 @@ use super::hit_rate::HitRate;
 use crate::prelude::*;
 use boardlot_client::extension::decode::short_eq;
 
-/// The recent values of a field: a market, a status, a broker or a quantity often is the same object
-/// again. For texts that rarely repeat, such as ids, the search stops.
+/// The recent values of a field: a market, a status, a broker or a quantity is often the same
+/// object again. For texts that rarely repeat, such as ids, the search stops.
 #[derive(Default)]
 pub struct ValueCache {
-    /// Each text has one index, which depends on its bytes. Their number is a power of two; there
-    /// are none until the first text, and few until it is known that more pay off.
+    /// Each text has one index, which depends on its bytes. The number of entries is a power of
+    /// two: none until the first text, and few until it is known that more entries pay off.
     entries: Vec<Entry>,
     lookups: HitRate,
 }
@@ -28,7 +28,7 @@ impl ValueCache {
     const GROWTH: u32 = 64;
     const MAX_LENGTH: usize = 31;
 
-    /// The object of a text: the one that was made for it before, or what `make` returns.
+    /// Returns the object of a text: the one that was made before, or the result of `make`.
     #[inline(always)]
     pub fn get<'py, E>(
         &mut self,
