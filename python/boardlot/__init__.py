@@ -63,7 +63,7 @@ from ._core import (
 )
 from ._records import *  # noqa: F403
 
-# Here, since a first `await` may come when no file can be opened any more.
+# Imported here, since the first `await` may come when no more files can be opened.
 from ._support import awaiting as _awaiting  # noqa: F401
 from .endpoint import DateRange, Endpoint, load_endpoints
 from .errors import *  # noqa: F403

@@ -1,4 +1,6 @@
-"""What callers build: values, and objects with a state. Each has a core, which is compiled."""
+"""The base classes of objects that callers build: values, and objects with a state. Each object has
+a compiled core.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ Class = TypeVar("Class", bound=type)
 
 
 class Value:
-    """An object that is what its arguments are. It never changes, so its copy is the object
-    itself.
+    """An object that is defined by its arguments. The object never changes, so its copy is the
+    object itself.
     """
 
     __slots__ = ("__weakref__", "_boardlot_core")
@@ -62,7 +64,7 @@ class Value:
 
     def __reduce__(self) -> tuple[Any, ...]:
         made = (same_value, (type(self), *self._boardlot_arguments()))
-        # What a subclass has stored.
+        # The attributes that a subclass has stored.
         own = getattr(self, "__dict__", None)
         return (*made, own) if own else made
 
@@ -73,8 +75,8 @@ def same_value(kind: Any, positional: tuple[Any, ...], named: dict[str, Any]) ->
 
 
 class Built:
-    """An object whose methods are those of its core, and can be replaced. What it stores begins
-    with `_boardlot_`, so that a subclass may use any other name.
+    """An object whose methods are those of its core, and can be replaced. The names of its
+    attributes begin with `_boardlot_`, so that a subclass may use any other name.
     """
 
     _boardlot_core: Any
@@ -107,7 +109,7 @@ class Built:
             if name == "_boardlot_core":
                 vars(self).pop("_boardlot_arguments", None)
             elif is_own and not hasattr(type(self), name):
-                # Nothing would read it.
+                # No code would read the attribute.
                 from ._support.clients import missing_attribute
 
                 raise missing_attribute(self, name)
@@ -115,9 +117,8 @@ class Built:
 
 
 def loads_old_pickles(kind: Class) -> Class:
-    """The class, whose `__new__` takes the arguments of its constructor: before it was a Python
-    class, its pickles called that method alone. Such an object is initialized when it is first
-    used.
+    """Give the class a `__new__` that takes the arguments of its constructor. Pickles from before
+    it was a Python class call `__new__` alone; their object is initialized when it is first used.
     """
     constructor: Any = vars(kind)["__init__"]
 
@@ -136,11 +137,11 @@ def loads_old_pickles(kind: Class) -> Class:
 def arguments_for_pickle(
     thing: Built, positional: tuple[Any, ...], named: dict[str, Any]
 ) -> tuple[Any, ...]:
-    """What `__reduce__` returns for an object that is made of these arguments."""
+    """The result of `__reduce__` for an object that is made of these arguments."""
     from ._support.clients import same_object
 
     made = (same_object, (type(thing), positional, named))
-    # What a subclass has stored, without what belongs to this process.
+    # The attributes of a subclass, without those that belong to this process.
     own = {name: it for name, it in vars(thing).items() if not name.startswith("_boardlot_")}
     return (*made, own) if own else made
 

@@ -1,5 +1,5 @@
-"""All public functions: a misspelled argument is met by the nearest name, and no error shows what
-was passed."""
+"""Decorators of all public functions: the error of a misspelled argument suggests the nearest name,
+and no error shows the arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import wraps
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
-# Not on first use, which may be at the end of the program, when nothing can be imported.
+# Not imported on first use, which may be at the end of the program, when no import is possible.
 from ._support.clients import is_own
 
 Thing = TypeVar("Thing", bound="Callable[..., Any]")
@@ -20,7 +20,7 @@ CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR = 0x20, 0x80, 0x200
 # Code whose frame may be suspended when its exception is raised again. Emptying such a frame closes
 # the generator; CPython refuses to do so since 3.13.
 SPARED = 0 if sys.version_info >= (3, 13) else CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
-# Those that are called with values, of the methods whose names begin with an underscore.
+# The methods that are called with values although their names begin with an underscore.
 SPECIAL = frozenset({"__init__", "__new__", "__setattr__"})
 
 
@@ -62,8 +62,9 @@ def empty_frames(error: BaseException) -> None:
 
 
 def explained(thing: Thing) -> Thing:
-    """The function, or the class with its public methods: a misspelled argument is met by the
-    nearest name, and no error leaves with a frame of boardlot's that has what was passed."""
+    """The function, or the class with its public methods: the error of a misspelled argument
+    suggests the nearest name, and no error leaves with a frame of boardlot's that has the
+    arguments."""
     if isinstance(thing, type):
         for name, member in list(vars(thing).items()):
             is_public = name in SPECIAL or not name.startswith("_")

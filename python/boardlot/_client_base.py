@@ -1,4 +1,5 @@
-"""What `Client` and `AsyncClient` have in common: a core, which is compiled, and what they show."""
+"""The base class of `Client` and `AsyncClient`: a compiled core, and the attributes that they show.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +15,11 @@ from ._core import _CLIENT_OPTIONS, _ClientCore
 class ClientBase:
     """A client whose calls are those of its core.
 
-    What it stores begins with `_boardlot_`, so that a subclass may use any other name.
+    The names of its attributes begin with `_boardlot_`, so that a subclass may use any other name.
     """
 
     _boardlot_core: _ClientCore
-    # The sandbox that made it, which lives as long.
+    # The sandbox that made the client, which lives as long.
     _boardlot_sandbox: object
 
     @property
@@ -39,7 +40,8 @@ class ClientBase:
     @property
     def clock_offset(self) -> float:
         """The seconds by which the service's clock is ahead of this machine's. The timestamps of
-        signed requests are corrected by them. It is 0.0 until the service rejects a timestamp.
+        signed requests are corrected by this offset, which is 0.0 until the service rejects a
+        timestamp.
         """
         return self._boardlot_core.clock_offset
 
@@ -63,7 +65,7 @@ class ClientBase:
         True
         """
         made = object.__new__(type(self))
-        # What a subclass has stored, and the sandbox that made it.
+        # The attributes of a subclass, and the sandbox that made the client.
         vars(made).update(vars(self))
         core = self._boardlot_core.with_options(timeout, max_retries, headers)
         vars(made)["_boardlot_core"] = core
@@ -76,7 +78,9 @@ class ClientBase:
         return f"<{name} that is not initialized>" if core is None else f"{name}({core.base_url!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The arguments, and what a subclass has stored, without what belongs to this process."""
+        """The arguments and the attributes of a subclass, without those that belong to this
+        process.
+        """
         from ._support.clients import rebuild
 
         made = (rebuild, (type(self), self._boardlot_core.given()))

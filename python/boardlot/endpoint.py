@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
     from typing import TypeVar
 
-    # The one of `typing` has defaults since CPython 3.13.
+    # The `TypeVar` of `typing` has defaults since CPython 3.13.
     Declared_co = TypeVar("Declared_co", covariant=True)
 
 # The kinds of fields. Those of arguments are the same and `symbol`.

@@ -40,8 +40,8 @@ class BoardlotError(Exception):
         endpoint: Name of the endpoint (`"dividends"`), or `"METHOD /path"` for `request` and
             `paginate`; `None` if no endpoint was involved.
         retryable: True if the same call may succeed later.
-        hint: What to do, as a sentence; empty if the message says so. The default is that
-            of the class. A traceback shows it below the message (Python 3.11 and newer).
+        hint: What to do, as a sentence; empty if the message says so. The default is the hint of
+            the class. A traceback shows it below the message (Python 3.11 and newer).
         checkpoint: The position of an interrupted iteration: pass it as `resume=` to the same
             call. `None` for everything but pagers.
     """

@@ -128,8 +128,8 @@ def file_columns(rows: Rows, invalid: Invalid = "raise") -> pyarrow.Table:
 
 
 def without_empty_objects(table: pyarrow.Table, texts: Collection[str] = ()) -> pyarrow.Table:
-    """The table with the JSON of objects that have no members in any row: Parquet has no type for
-    them. So have the columns with the names `texts`."""
+    """The table with JSON in place of objects that have no members in any row, as Parquet has no
+    type for them. The columns with the names `texts` become JSON, too."""
     import pyarrow as pa
 
     for place, field in enumerate(table.schema):
@@ -164,7 +164,7 @@ def pandas_frame(columns: Any) -> pandas.DataFrame:
 
     table = pa.table(columns)
     # numpy has neither missing integers nor missing booleans: these columns, and objects that may
-    # contain them, go their own way.
+    # contain such values, are converted separately.
     nullable: dict[int, Any] = {}
     for place, column in enumerate(table.columns):
         if column.null_count and types.is_integer(column.type):
@@ -179,13 +179,15 @@ def pandas_frame(columns: Any) -> pandas.DataFrame:
     names = table.column_names
     timestamps = [] if _knows_utc() else [*_times_in_utc(table)]
     for place in timestamps:
-        # As they are, without a zone: pandas needs no database for UTC, and pyarrow does.
+        # The times stay as they are, without a zone: pyarrow would need a time zone database for
+        # UTC, and pandas needs none.
         plain = table.column(place).cast(pa.timestamp(table.schema.field(place).type.unit))
         table = table.set_column(place, names[place], plain)
     table = table.select([place for place in range(len(names)) if place not in nullable])
     # `self_destruct` frees each column as it is converted, so that not all data is in memory twice.
     # Arrow's threads need the interpreter for it: up to version 3.13, CPython ends them when the
-    # program exits, and pyarrow would wait for them forever. It is not faster with them.
+    # program exits, and pyarrow would wait for them forever. The conversion is not faster with
+    # these threads.
     frame: pandas.DataFrame = table.to_pandas(
         date_as_object=False, self_destruct=True, use_threads=False
     )
@@ -196,7 +198,7 @@ def pandas_frame(columns: Any) -> pandas.DataFrame:
         frame.isetitem(left.index(place), column)
     if not nullable:
         return frame
-    # Joined at once: inserting each takes as long as the frame is wide.
+    # The columns are joined at once: inserting a column takes longer the wider the frame is.
     rest = iter(frame.items())
     columns = {
         name: nullable[place] if place in nullable else next(rest)[1].array

@@ -162,8 +162,8 @@ def login(
 
 
 class Prompt:
-    """What `login` prints to stderr if no browser opens on this machine. If stdin is a terminal,
-    the callback URL can be pasted into it.
+    """The text that `login` prints to stderr if no browser opens on this machine. If stdin is a
+    terminal, the callback URL can be pasted there.
     """
 
     def __init__(self, core: _core._LoginFlow) -> None:
@@ -239,11 +239,11 @@ def register_client(
 
     `base_url` is the address of the service. `redirect_uris` are the callback URLs of the
     application, such as `https://app.example.com/callback` or `http://localhost:8000/callback`,
-    sent as they are. The service matches them exactly. `client_name` is what the consent page
-    shows. `confidential=True` registers a client with a secret (`client_secret_post`); a response
-    without a secret is not an error. `timeout`, `connect_timeout`, `max_connections`, `proxy`,
-    `ca_file` and `client_cert` are as for `Client`. Raises `OAuthError` if the service rejects the
-    registration.
+    sent as they are. The service matches them exactly. `client_name` is the name that the consent
+    page shows. `confidential=True` registers a client with a secret (`client_secret_post`); a
+    response without a secret is not an error. `timeout`, `connect_timeout`, `max_connections`,
+    `proxy`, `ca_file` and `client_cert` are as for `Client`. Raises `OAuthError` if the service
+    rejects the registration.
 
     >>> callback = "https://app.example.com/callback"
     >>> bl.register_client(sandbox.base_url, redirect_uris=[callback]).redirect_uris

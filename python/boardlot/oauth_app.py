@@ -14,7 +14,7 @@ from .token_store import TokenStore
 
 
 class App(Built):
-    """What both applications have in common."""
+    """The base class of both applications."""
 
     _boardlot_core: _core._OAuthApp
 
@@ -37,7 +37,7 @@ class App(Built):
         return f"{type(self).__name__}({self.base_url!r}, {self.client_id!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What the application was created from, and no secret."""
+        """The arguments that the application was created from, and no secret."""
         return arguments_for_pickle(self, *self._boardlot_core.arguments())
 
 

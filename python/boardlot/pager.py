@@ -1,10 +1,10 @@
 """`Pager` and `AsyncPager`: an iteration over the rows of a list that the service returns in pages.
 
-The core has the pages, and asks for each by the page before it. The position of an iteration is one
-attribute, `_Shared.position`: a page, and the iterator of the list of what was made of it. A method
-that moves it stores it and returns, as its last two steps. CPython looks for signals after calls
-into C and at the start of loops and functions, never between those two: so an interrupt loses no
-row and doubles none.
+The core has the pages, and requests each with the page before it. The position of an iteration is
+one attribute, `_Shared.position`: a page, and an iterator over the list of items that were made of
+the page. The last two steps of a method that moves the position store it and return. CPython looks
+for signals after calls into C and at the start of loops and functions, never between these two
+steps, so an interrupt neither loses nor repeats a row.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ USED_UP = (
 
 
 class _Position:
-    """After some rows of a page, or before the first page.
+    """A position after some rows of a page, or before the first page.
 
-    The items that were made of its further rows are taken from `unread`, which counts them. Each
-    is one row, or all rows that were left of the page.
+    Items made of the page's further rows are taken from `unread`, which counts them. Each item is
+    one row, or all remaining rows of the page.
     """
 
     __slots__ = ("count", "first", "is_end", "page", "reader", "rows_of_item", "unread")
@@ -70,7 +70,7 @@ class _Position:
         is_end: bool = False,
     ) -> None:
         self.page: Page | None = page
-        # True if the caller knows that nothing follows.
+        # True if the caller knows that no rows follow.
         self.is_end: bool = is_end
         self.first: int = first
         self.count: int = len(items)
@@ -80,7 +80,7 @@ class _Position:
 
     @property
     def row(self) -> int:
-        """The number of rows before it."""
+        """The number of rows before the position."""
         return self.first + self.rows_of_item * (self.count - length_hint(self.unread))
 
 
@@ -91,23 +91,23 @@ class _Shared:
 
     def __init__(self, pages: Pages) -> None:
         self.pages: Pages = pages
-        # How many times somebody asked the pager for an iterator.
+        # The number of times that the pager was asked for an iterator.
         self.iterations: int = 0
         self.position: _Position = _Position(None, 0)
-        # The reader that waits for a page or makes items: an event loop, or any thread; else
-        # `None`. Set without a call before the `try` that clears it, so that no interrupt comes
-        # between them.
+        # The reader that waits for a page or makes items: an event loop, or a bool for any thread;
+        # `None` without a reader. Set without a call right before the `try` that clears it, so that
+        # no interrupt comes in between.
         self.reading: AbstractEventLoop | bool | None = None
 
     def taken_over(self) -> _Position:
-        """The position, from which no earlier reader takes items any more."""
+        """Take over the position and return it: earlier readers take no more items from it."""
         position = self.position
         if position.reader is not None:
             position.reader._unread = _NONE
         return position
 
     def refuse(self) -> None:
-        """Raise for a second reader, unless the first one's event loop was closed."""
+        """Raise an error for a second reader, unless the first one's event loop was closed."""
         self.pages.check_process()
         reading = self.reading
         if reading is None or reading is True or reading is False or not reading.is_closed():
@@ -127,7 +127,9 @@ class _Shared:
         return self.pages.checkpoint(position.page, position.row)
 
     def locate(self, error: BoardlotError) -> None:
-        """Give an error the checkpoint, unless it has one: it may be that of another list."""
+        """Add the checkpoint to an error, unless the error has one, which may be that of another
+        list.
+        """
         if error.checkpoint is None:
             with suppress(BoardlotError):  # The service's cursor has a secret.
                 error.checkpoint = self.checkpoint()
@@ -135,7 +137,9 @@ class _Shared:
 
 @named("Pager")
 class _View(Generic[T_co]):
-    """A view of an iteration: what is made of its rows. All views of a pager share its position."""
+    """A view of an iteration: the form in which its rows are returned. All views of a pager share
+    its position.
+    """
 
     __slots__ = ("_is_of_pages", "_least", "_make", "_shared", "_unread")
 
@@ -168,9 +172,9 @@ class _View(Generic[T_co]):
     def range(self) -> tuple[datetime, datetime] | None:
         """The time range that is read, as aware UTC datetimes of its start and its end.
 
-        A range that was passed is known at once. One that ends now is fixed by the service's
-        clock when the first page is requested: until then it is `None`, as it is for a list
-        without a time range.
+        A range that was passed is known at once. The end of a range that ends now is fixed by the
+        service's clock when the first page is requested: until then the range is `None`, as it is
+        for a list without a time range.
         """
         return self._shared.pages.range
 
@@ -193,7 +197,7 @@ class _View(Generic[T_co]):
         raise ConfigError(text, hint="Pass the checkpoint as `resume=` to the same call.")
 
     def _prepare(self) -> bool:
-        """Make items of the page at the position; false if nothing of it is left."""
+        """Make items of the page at the position; false if no rows of the page are left."""
         shared = self._shared
         position = shared.taken_over()
         page, row = position.page, position.row
@@ -274,7 +278,7 @@ class AsyncView(_View[T_co]):
 
 
 def _running_loop() -> AbstractEventLoop | bool:
-    """The running event loop; without one, the core says what to do."""
+    """The running event loop, or True; without a loop, the core raises an error with advice."""
     from asyncio.events import _get_running_loop
 
     return _get_running_loop() or True
@@ -286,25 +290,25 @@ def _records(view: RowView) -> Callable[[Page, int], list[Records[Any]]]:
 
 
 def _is_end(limits: tuple[int | None, int | None] | None, result: Any, page: Page | None) -> bool:
-    """True if a result has told the caller that nothing follows, as the service says.
+    """True if a result has told the caller that no rows follow, as the service says.
 
-    A loop of limited calls gets an empty result before it is refused.
+    A loop of limited calls gets an empty result before a call is refused.
     """
     if limits in (None, (None, None)):
         return True
     return 0 not in limits and not len(result) and (page is None or page.is_last)
 
 
-# What delivers rows is not `explained`: a signal may be handled where a wrapper takes the result of
-# what it wraps.
+# Classes that deliver rows are not `explained`: a signal may be handled where a wrapper takes the
+# result of the method that it wraps.
 @final
 class Pager(View[T_co]):
     """An iterator over the rows of a paged list. It has one page in memory, and fetches at most
     one page ahead.
 
-    If a page cannot be read, it raises the error of that request, whose `.checkpoint` is the
-    position of the last row that you received. Once everything has been read, `all` and the
-    frames raise `ConfigError`. `progress=True` shows a bar (tqdm, if it is installed).
+    If a page cannot be read, the pager raises the error of that request, whose `.checkpoint` is the
+    position of the last row that you received. Once everything has been read, `all` and the frames
+    raise `ConfigError`. `progress=True` shows a bar (tqdm, if it is installed).
 
     A pager has one consumer at a time: a thread or task that asks for a page while another one
     waits for a page gets a `ConfigError`, and disturbs nothing.
@@ -340,8 +344,8 @@ class Pager(View[T_co]):
         frames contain nothing else. It shares the position with this pager.
 
         A name that the endpoint does not declare raises `ConfigError`. With `undeclared=True`, or
-        if the endpoint declares no fields, it is looked up in the first page that has records,
-        and rejected then.
+        if the endpoint declares no fields, the name is looked up in the first page that has
+        records; if it is not there, the error is raised then.
         """
         return Pager(self._shared, self._view.select(names, undeclared))
 
@@ -364,9 +368,9 @@ class Pager(View[T_co]):
         """An iterator over the pages, each as a pyarrow RecordBatch as soon as it is fetched; for
         the options, see `boardlot.frames.to_arrow`.
 
-        A field that the endpoint does not declare is a column of the batches that have it, and
-        there it is text, as nothing is known of later pages. `pyarrow.concat_tables` joins tables
-        of such batches with `promote_options="permissive"`.
+        A field that the endpoint does not declare is a text column of the batches that have it, as
+        nothing is known of later pages. `pyarrow.concat_tables` joins tables of such batches with
+        `promote_options="permissive"`.
         """
         self._shared.check_not_exhausted()
         batches = RecordBatches(self._view, decimals, invalid)
@@ -375,8 +379,8 @@ class Pager(View[T_co]):
     def all(
         self, max_items: int | None = None, max_pages: int | None = None, *, progress: bool = False
     ) -> Records[T_co]:
-        """The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If it
-        fails midway, the pager's position does not change.
+        """The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If
+        the call fails midway, the pager's position does not change.
 
         An empty result means the end of the list only if `max_items` (at least 1) is the only
         limit.
@@ -440,7 +444,8 @@ class Pager(View[T_co]):
         shared.reading = True
         try:
             page, row = shared.position.page, shared.position.row
-            # The first page that has rows tells the columns, and is still to be received.
+            # The columns are those of the first page that has rows; that page is still to be
+            # received.
             while page is None or row >= len(page):
                 following = shared.pages.after(page)
                 if following is None:
@@ -477,7 +482,7 @@ class Pager(View[T_co]):
         limits: tuple[int | None, int | None] | None,
         finish: Callable[[Any], Any] | None = None,
     ) -> tuple[Any, _Position]:
-        """The collected rows, and the position behind them, which is still to be stored."""
+        """The collected rows, and the position after them, which is still to be stored."""
         shared = self._shared
         shared.check_not_exhausted()
         if shared.reading is not None:
@@ -497,7 +502,8 @@ class Pager(View[T_co]):
 
     def __iter__(self) -> Self:
         shared = self._shared
-        # `islice` asks for an iterator each time that it takes some rows, and after the last ones.
+        # `islice` asks for an iterator each time that it takes some rows, and again after the last
+        # ones.
         if shared.position.is_end and shared.iterations < 2:
             warn(USED_UP)
         shared.iterations += 1
@@ -541,8 +547,8 @@ class AsyncPager(AsyncView[T_co]):
         frames contain nothing else. It shares the position with this pager.
 
         A name that the endpoint does not declare raises `ConfigError`. With `undeclared=True`, or
-        if the endpoint declares no fields, it is looked up in the first page that has records,
-        and rejected then.
+        if the endpoint declares no fields, the name is looked up in the first page that has
+        records; if it is not there, the error is raised then.
         """
         return AsyncPager(self._shared, self._view.select(names, undeclared))
 
@@ -573,8 +579,8 @@ class AsyncPager(AsyncView[T_co]):
     async def all(
         self, max_items: int | None = None, max_pages: int | None = None, *, progress: bool = False
     ) -> Records[T_co]:
-        """The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If it
-        fails midway, the pager's position does not change.
+        """The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If
+        the call fails midway, the pager's position does not change.
 
         An empty result means the end of the list only if `max_items` (at least 1) is the only
         limit.

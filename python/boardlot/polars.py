@@ -12,7 +12,7 @@ with needs("polars 1.22 or newer", "polars", "boardlot.polars"):
     import polars as pl
     from polars.io.plugins import register_io_source
 
-    # Earlier ones lose filters of a source on a time with a zone.
+    # Earlier versions lose filters of a source on a time with a zone.
     if tuple(int(part) for part in pl.__version__.split(".")[:2]) < (1, 22):
         raise ImportError(f"polars {pl.__version__} is too old", name="polars")
 
@@ -31,7 +31,7 @@ __all__ = ["scan"]
 
 # Rows of a frame that is passed to the engine, unless it asks for another number.
 BATCH_ROWS = 50_000
-# Of many keys, this many are in memory at once.
+# The number of keys whose rows are in memory at once.
 CONCURRENCY = 8
 
 
@@ -136,7 +136,7 @@ class _Source:
     def first_rows(
         self, partition: parts.Partition, columns: list[str], n_rows: int
     ) -> pl.DataFrame:
-        """Without fetching ahead."""
+        """Reads the first rows without fetching ahead."""
         key, rows = partition.read(self.client, columns)
         if isinstance(rows, Pager):
             rows = rows._all_rows(n_rows)
@@ -183,7 +183,7 @@ def filters(predicate: pl.Expr | None) -> parts.Filters:
     try:
         tree = json.loads(predicate.meta.serialize(format="json"))
         return parts.Filters.of(_conditions(tree))
-    # Whatever a later version writes, without conditions the result is the same.
+    # A later version may write anything: without conditions, the result is the same.
     except Exception:
         return parts.Filters()
 

@@ -64,8 +64,8 @@ class RateLimit(Value):
 
     @property
     def name(self) -> str | None:
-        """The name by which processes share it; None if the clients to which it is passed share
-        it.
+        """The name by which processes share the limit; None if the clients to which it is passed
+        share it.
         """
         return self._boardlot_core.name
 

@@ -12,7 +12,8 @@ with needs("Ray 2.60 or newer", "ray", "boardlot.ray"):
     import pyarrow as pa
     import ray
 
-    # Those before 2.57 leave the renaming of columns to the source; the tests run on this one.
+    # Versions before 2.57 leave the renaming of columns to the source; the tests run on this
+    # version.
     if tuple(int(part) for part in ray.__version__.split(".")[:2]) < (2, 60):
         raise ImportError(f"Ray {ray.__version__} is too old", name="ray")
     from ray.data import ReadTask
@@ -153,7 +154,7 @@ class _Read:
     """Reads one partition, in a worker.
 
     The whole partition is one table: a part that a lost worker had passed on would be followed by
-    what another one reads, which may have other rows on its pages.
+    the rows of another worker, whose pages may have other rows.
     """
 
     reference: parts.Reference

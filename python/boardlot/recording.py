@@ -18,12 +18,11 @@ class Recorder(Built):
 
     Pass it as `Client(..., cassette=Recorder(path))`. Any number of clients of one service can
     share it. The file has one JSON object per line, written when each request ends, and only its
-    owner can read it. It contains no key, signature, token or client secret of its clients,
-    and no request's headers. What was received is recorded as it was, without `Set-Cookie` and
-    `Authorization`: it contains account ids, symbols and data. `secrets` are names of headers,
-    parameters and members whose values are masked, besides those that the service document calls
-    secret. Use it in a `with` block, or call `close()`. Raises `ConfigError` if the file exists
-    or cannot be written.
+    owner can read it. It contains no key, signature, token or client secret of its clients, and no
+    request's headers. Responses are recorded as received, without `Set-Cookie` and `Authorization`:
+    they contain account ids, symbols and data. `secrets` are names of headers, parameters and
+    members whose values are masked, besides those that the service document calls secret. Use it in
+    a `with` block, or call `close()`. Raises `ConfigError` if the file exists or cannot be written.
 
     >>> recorder = bl.Recorder(folder / "traffic.jsonl")
     >>> with sandbox.client(cassette=recorder) as client:

@@ -35,7 +35,7 @@ OPERATORS: dict[type[spark.Filter], str] = {
     spark.GreaterThan: ">",
     spark.GreaterThanOrEqual: ">=",
 }
-# The options that are no arguments of the method.
+# The options that are not arguments of the method.
 OWN = frozenset(
     {"client", "profile", "base_url", "key_id", "key_file", "method", "partitions", "columns"}
     | {"decimals", "rate_limit", "workers", "push_filters"}
@@ -110,7 +110,7 @@ class DataSource(spark.DataSource):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class _Call:
-    """The options, read."""
+    """The options, parsed."""
 
     reference: parts.Reference
     query: parts.Query
@@ -190,7 +190,7 @@ class _PushingReader(_Reader):
             if operator is not None and len(condition.attribute) == 1:
                 (column,) = condition.attribute
                 self._pushed.append(parts.Condition(column, operator, condition.value))
-        # Spark applies all of them to the rows.
+        # Spark applies all filters to the rows again.
         return filters
 
 

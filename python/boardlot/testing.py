@@ -19,7 +19,7 @@ _SECRET = b'{"refresh_token":"canary-7c1e","access_token":"canary-9b02"}'
 _CALLBACK = "https://app.example.com/callback"
 _THREADS = 4
 _UPDATES = 10
-# For a lock that a thread never gets.
+# The seconds after which a lock counts as one that a thread never gets.
 _TIMEOUT = 120.0
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 Row = TypeVar("Row")
 
 
-# What this service does not document, though its clients elsewhere have it.
+# Names that this service does not document, though clients of it elsewhere have them.
 UNDOCUMENTED = frozenset(
     {"account", "accounts", "balance", "balances", "order", "orders", "portfolio", "position",
      "positions", "price", "prices", "quote", "quotes", "ticker", "tickers"}
@@ -30,12 +30,13 @@ def missing_attribute(instance: object, name: str) -> AttributeError:
 
         known = [word for word in dir(kind) if not word.startswith("_")]
         text += not_documented(name) or did_you_mean(name, known)
-    # Without its name, which would make a traceback repeat the suggestion.
+    # Made without the name, with which a traceback would repeat the suggestion.
     return AttributeError(text, obj=instance)
 
 
 def not_documented(name: str) -> str:
-    """The end of a sentence about what the service does not document; nothing for other names."""
+    """The end of a sentence about a name that the service does not document; empty for other names.
+    """
     if name.removeprefix("get_") not in UNDOCUMENTED:
         return ""
     return (
@@ -59,7 +60,7 @@ def unchangeable(client: object, name: str) -> AttributeError:
 
 
 def warn_of_end(end: Time) -> None:
-    """Warn of a range that ends with a date up to today: it ends as that day begins."""
+    """Warn of a range whose end is a date up to today: the range ends as that day begins."""
     if isinstance(end, date) and not isinstance(end, datetime):
         end = date.isoformat(end)
     day = str(end)
@@ -84,8 +85,8 @@ def rebuild(kind: Any, arguments: dict[str, Any]) -> object:
 
 
 def same_object(kind: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> object:
-    """The object of this class that has these arguments, for pickles. It is made by the constructor
-    of boardlot's class, as that of a subclass may take others.
+    """The object of this class that has these arguments, for pickles. The object is made by the
+    constructor of boardlot's class, as the constructor of a subclass may take other arguments.
     """
     made = kind.__new__(kind)
     own = next(one for one in kind.__mro__ if one.__module__.startswith("boardlot."))

@@ -31,7 +31,7 @@ def _is_async_function(function: Any) -> bool:
     flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
     if isinstance(flags, int) and flags & ASYNC:
         return True
-    # Of `inspect.markcoroutinefunction`: whoever called it has imported the module.
+    # Checks the mark of `inspect.markcoroutinefunction`, whose caller has imported the module.
     inspect = sys.modules.get("inspect")
     if inspect is not None and inspect.iscoroutinefunction(function):
         return True
@@ -53,7 +53,7 @@ def takes_one_argument(function: Any) -> bool:
 
     try:
         known = signature(function)
-    # Functions of C may have none, and Python 3.14 looks up the names in annotations.
+    # Functions of C may have no signature, and Python 3.14 looks up the names in annotations.
     except (AttributeError, NameError, TypeError, ValueError):
         return True
     try:

@@ -28,7 +28,7 @@ class Hidden:
 
 
 def without_frames(function: Callable[..., R], *args: Any) -> R:
-    """The result of a function, whose exceptions do not have its frames and their variables."""
+    """The result of a function; its exceptions do not have its frames and their variables."""
     try:
         return function(*args)
     except Exception as error:
@@ -40,7 +40,7 @@ def bare(error: BaseException) -> BaseException:
     """The exception and its causes without their frames."""
     error.with_traceback(None)
     if getattr(error, "_pgconn", None) is not None:
-        # The connection of an error of psycopg, whose attributes have the password.
+        # An error of psycopg has the connection, whose attributes have the password.
         error._pgconn = None  # type: ignore[attr-defined]
     for other in (error.__cause__, error.__context__):
         if other is not None:

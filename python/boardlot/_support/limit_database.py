@@ -29,8 +29,8 @@ SCHEMA = "boardlot_rate_limits"
 CREATE_SCHEMA = f"create schema if not exists {SCHEMA}"
 CREATE_TABLE = f"""\
 create table if not exists {SCHEMA}.limits (name text primary key, state bytea not null)"""
-# A statement takes milliseconds. The server ends the transaction of a process that was stopped. Set
-# for each transaction: a pooler gives the next one to another client.
+# A statement takes milliseconds. The server ends the transaction of a process that was stopped. The
+# settings are made for each transaction, as a pooler gives the next one to another client.
 BEGIN = f"""\
 begin;
 set local search_path = {search_path(SCHEMA)};
@@ -41,7 +41,7 @@ INSERT = f"""\
 {BEGIN}
 insert into {SCHEMA}.limits (name, state) values (%s, '') on conflict do nothing;
 commit"""
-# The row is locked from one to the other: two round trips.
+# The row is locked from the read to the write, which are two round trips.
 READ = f"""\
 {BEGIN}
 select state, (extract(epoch from clock_timestamp()) * 1000000)::bigint
@@ -76,7 +76,8 @@ class LimitDatabase:
         """Change the state.
 
         Args:
-            apply: Returns the new state, of the state and the server's microseconds since 1970.
+            apply: Returns the new state, given the state and the server's time in microseconds
+                since 1970.
         """
         own = self._own.value
         try:
@@ -102,7 +103,7 @@ class LimitDatabase:
         if own.driver is None:
             own.driver = self._connect()
         found = own.driver.execute(READ, (self.name,))
-        # Of the last of the statements.
+        # The row is the result of the last statement.
         while found.nextset():
             pass
         row = found.fetchone()
@@ -114,7 +115,7 @@ class LimitDatabase:
         connection = psycopg.connect(
             self._url.reveal(),
             autocommit=True,
-            # It sends several statements at once.
+            # A `ClientCursor` sends several statements at once.
             cursor_factory=psycopg.ClientCursor,
             connect_timeout=CONNECT_TIMEOUT,
             prepare_threshold=None,
@@ -150,7 +151,7 @@ def _create(connection: psycopg.Connection[Any], statement: str) -> None:
 
 def _has_password(url: Hidden) -> bool:
     parsed = None
-    # Its error quotes the URL, with the password.
+    # psycopg's error quotes the URL, with the password.
     with contextlib.suppress(psycopg.ProgrammingError):
         parsed = conninfo_to_dict(url.reveal())
     if parsed is None or not url.reveal().startswith(("postgresql://", "postgres://")):
@@ -164,7 +165,7 @@ class _Connection:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        # At most one. Not garbage before it is closed, unlike an attribute.
+        # At most one connection. Unlike an attribute, it is not garbage before it is closed.
         self._open: list[psycopg.Connection[Any]] = []
         weakref.finalize(self, _close, self._open, os.getpid())
 
@@ -179,7 +180,7 @@ class _Connection:
 
 
 def _close(connections: list[psycopg.Connection[Any]], process: int) -> None:
-    # Not in a forked child, which has the same socket.
+    # A forked child has the same socket, and does not close it.
     if process == os.getpid():
         for connection in connections:
             connection.close()

@@ -26,7 +26,7 @@ class PerProcess(Generic[T]):
 
     def renew(self) -> None:
         before, self.value = self.value, self._make()
-        # To free it could close what the parent uses.
+        # Freeing the value could close a connection that the parent uses.
         _OF_PARENTS.append(before)
         if self._leave is not None:
             self._leave(before)

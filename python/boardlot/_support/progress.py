@@ -93,7 +93,7 @@ class Bar:
         except (OSError, ValueError):
             self._bar, broken = None, self._bar
             if broken is not None:
-                # Otherwise its finalizer would draw again.
+                # The finalizer of an enabled bar would draw again.
                 broken.disable = True
 
 

@@ -57,7 +57,7 @@ class RowClass(NamedTuple):
     fields: tuple[Field, ...]
 
 
-# Nothing in here refers to the class itself, so that it can be freed.
+# No value refers to the class itself, so that the class can be freed.
 _inspected: weakref.WeakKeyDictionary[type, RowClass] = weakref.WeakKeyDictionary()
 
 
@@ -68,7 +68,7 @@ def inspected(cls: Any) -> tuple[str, tuple[tuple[Field, tuple[str, Any]], ...]]
     `("constructor", None)` if only the constructor knows it.
 
     Raises:
-        ConfigError: it is not a class, or a field has an annotation that is not supported.
+        ConfigError: `cls` is not a class, or a field has an annotation that is not supported.
     """
     if not isinstance(cls, type):
         raise ConfigError(f"T is {_shown(cls)}; expected {_CLASSES}")
@@ -85,7 +85,7 @@ def inspected(cls: Any) -> tuple[str, tuple[tuple[Field, tuple[str, Any]], ...]]
 
 def _check_keywords(cls: Any, names: list[str]) -> None:
     """Refuse a class that cannot be called with these keywords."""
-    # A signature of the class's own, such as that of pydantic, need not list all that it accepts.
+    # A class's own signature, such as that of pydantic, need not list all keywords that it accepts.
     if _is_typed_dict(cls) or hasattr(cls, "__signature__"):
         return
     try:
@@ -173,8 +173,8 @@ def _conversion(hint: Any) -> str | None:
         return "any"
     if is_typeddict(hint):
         return "dict"
-    # Not by identity: a library that freezes the time replaces `datetime`, here or in the caller's
-    # module, by a class of the same instances.
+    # The classes are not compared by identity: a library that freezes the time replaces `datetime`,
+    # here or in the caller's module, by a class of the same instances.
     for name, known in _TYPES.items() if isinstance(hint, type) else ():
         if issubclass(hint, known) and issubclass(known, hint):
             return name
@@ -213,7 +213,7 @@ def _is_named_tuple(cls: Any) -> bool:
 
 
 def _is_typed_dict(cls: Any) -> bool:
-    """True if it is the name in `typing` or in `typing_extensions`."""
+    """True if this is a `TypedDict` of `typing` or of `typing_extensions`."""
     return hasattr(cls, "__optional_keys__") and issubclass(cls, dict)
 
 
@@ -256,7 +256,7 @@ def _has_generated_init(cls: Any) -> bool:
         or any(isinstance(field.type, dataclasses.InitVar) for field in fields)
     ):
         return False
-    # Copies, as the new class makes them its own.
+    # The fields are copied, as the new class makes them its own.
     specs = [(field.name, object, copy.copy(field)) for field in dataclasses.fields(cls)]
     reference = dataclasses.make_dataclass("Reference", specs, frozen=params.frozen)
     return _same_code(cls.__init__, reference.__init__)  # type: ignore[misc]
@@ -271,7 +271,7 @@ def _same_code(function: Any, reference: Any) -> bool:
 
 
 def _defaults(cls: Any, attributes: Iterable[str]) -> dict[str, tuple[str, Any]]:
-    """The defaults of those attributes that have one."""
+    """The defaults of the attributes that have one."""
     if _is_named_tuple(cls):
         return {name: ("value", value) for name, value in cls._field_defaults.items()}
     if dataclasses.is_dataclass(cls):
@@ -283,7 +283,7 @@ def _defaults(cls: Any, attributes: Iterable[str]) -> dict[str, tuple[str, Any]]
                 found[name] = ("factory", field.default_factory)
         return found
     if _is_typed_dict(cls):
-        # `__optional_keys__` lacks those of annotations that are strings.
+        # `__optional_keys__` lacks the keys whose annotations are strings.
         hints = typing.get_type_hints(cls, include_extras=True)
         optional = {name for name, hint in hints.items() if _qualifier(hint) == "NotRequired"}
         return dict.fromkeys([*optional, *cls.__optional_keys__], ("constructor", None))

@@ -22,10 +22,10 @@ __all__ = ["aiohttp", "httpx", "requests"]
 def requests(credentials: ApiKey | OAuth | BearerToken, *, client: Client | None = None) -> Any:
     """The `auth` of a `requests` session or request.
 
-    requests asks for authorization when it prepares a request; with a key, the URL and the body
-    are then brought into the form in which urllib3 sends them. If the service rejects a request
-    with HTTP 401, what was sent is signed again, or has a refreshed token, and is sent once more,
-    as with `requests.auth.HTTPDigestAuth`.
+    requests asks for authorization when it prepares a request; with a key, the URL and the body are
+    then brought into the form in which urllib3 sends them. If the service rejects a request with
+    HTTP 401, the request is signed again, or gets a refreshed token, and is sent once more, as with
+    `requests.auth.HTTPDigestAuth`.
 
     Args:
         credentials: The key, the login or the token. A token is for the service of `client`, of the
@@ -62,7 +62,7 @@ def httpx(
     """The `auth` of a client or request of `httpx` or `httpx2`, sync or async.
 
     The client asks for authorization once for a call. If the service rejects the request with HTTP
-    401, what was sent is signed again, or has a refreshed token, and is sent once more.
+    401, the request is signed again, or gets a refreshed token, and is sent once more.
 
     Args:
         credentials: The key, the login or the token, as for `requests`.
@@ -71,7 +71,7 @@ def httpx(
 
     Returns:
         An `httpx.Auth`, which is an `httpx2.Auth` too, and pickles if the credentials do. A request
-        raises what `requests` raises.
+        raises the same errors as with `requests`.
 
     Raises:
         ConfigError: `credentials` are of another kind, or neither library is installed.
@@ -94,8 +94,9 @@ def aiohttp(credentials: ApiKey | OAuth | BearerToken, *, client: AsyncClient | 
     """A middleware of an `aiohttp` session or request; needs aiohttp 3.12 or newer.
 
     aiohttp asks for authorization for each redirect and retry, so each is signed. With a token, a
-    response with HTTP 401 is followed by one refresh and one more attempt. As aiohttp's
-    `DigestAuthMiddleware`, it is for the origin of its first request: others pass unchanged.
+    response with HTTP 401 is followed by one refresh and one more attempt. Like aiohttp's
+    `DigestAuthMiddleware`, the middleware is for the origin of its first request: requests to other
+    origins pass unchanged.
 
     Args:
         credentials: The key, the login or the token, as for `requests`.
@@ -103,8 +104,8 @@ def aiohttp(credentials: ApiKey | OAuth | BearerToken, *, client: AsyncClient | 
             the login.
 
     Returns:
-        A middleware, for `aiohttp.ClientSession(middlewares=[...])`. A request raises what
-        `requests` raises.
+        A middleware, for `aiohttp.ClientSession(middlewares=[...])`. A request raises the same
+        errors as with `requests`.
 
     Raises:
         ConfigError: `credentials` are of another kind.

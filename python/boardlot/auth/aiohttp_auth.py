@@ -24,8 +24,9 @@ def middleware(authorizer: Authorizer) -> Any:
 class Middleware:
     """Authorizes requests; aiohttp calls it for each redirect and retry.
 
-    As aiohttp's `DigestAuthMiddleware`, it is for the origin of its first request. aiohttp removes
-    `Authorization` when a redirect leads to another one, and it is not set there again.
+    Like aiohttp's `DigestAuthMiddleware`, the middleware is for the origin of its first request.
+    aiohttp removes `Authorization` when a redirect leads to another origin, and the middleware does
+    not set it there again.
     """
 
     def __init__(self, authorizer: Authorizer) -> None:
@@ -59,12 +60,12 @@ async def body_of(request: Any) -> bytes:
     """The bytes of a request's body.
 
     Raises:
-        ConfigError: They are not known before they are sent.
+        ConfigError: The bytes are not known before they are sent.
     """
     body = request.body
     if body is None or isinstance(body, (bytes, bytearray)):
         return bytes(body or b"")
-    # A payload of text or JSON is one too.
+    # A payload of text or JSON is a `BytesPayload`, too.
     if not isinstance(body, BytesPayload):
         raise ConfigError(STREAMED)
     if request.compress:

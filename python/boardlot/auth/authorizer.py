@@ -15,7 +15,7 @@ PORTS = {"https": 443, "http": 80}
 
 
 class Authorizer:
-    """Credentials, and the clients that refresh those that are tokens."""
+    """Credentials, and the clients that refresh them if they are tokens."""
 
     def __init__(
         self, credentials: ApiKey | OAuth | BearerToken, client: Client | AsyncClient | None
@@ -31,7 +31,7 @@ class Authorizer:
             )
         self.credentials: ApiKey | OAuth | BearerToken = credentials
         self.client: Client | AsyncClient | None = client
-        # By their class, if no client was passed.
+        # The clients by their class, if none was passed.
         self._clients: dict[type, Any] = {}
 
     def __repr__(self) -> str:
@@ -52,7 +52,7 @@ class Authorizer:
         """Sets the headers of a key for one attempt.
 
         Raises:
-            ConfigError: The URL is not as it is sent.
+            ConfigError: The URL is not in the form in which it is sent.
         """
         assert isinstance(self.credentials, ApiKey)
         headers = self.credentials.headers(request.method, url, body, clock=self.client)
@@ -61,7 +61,7 @@ class Authorizer:
     def set_token(self, request: Any, url: str, *, is_rejected: bool = False) -> bool:
         """Sets the header of a login or a token; true if it changed.
 
-        The token is in no variable while this may raise, as a crash report shows them.
+        No variable has the token while this may raise, as a crash report shows variables.
 
         Args:
             request: A request of the other client, with a mapping of headers.
@@ -76,7 +76,7 @@ class Authorizer:
         return _set(request, core.token_header(_sent(request) if is_rejected else None))
 
     async def async_set_token(self, request: Any, url: str, *, is_rejected: bool = False) -> bool:
-        """The same, awaited."""
+        """Sets the header of a login or a token, awaited; true if it changed."""
         core = self._client(url, AsyncClient)._boardlot_core
         return _set(request, await core.token_header(_sent(request) if is_rejected else None))
 

@@ -24,10 +24,10 @@ def adapter(authorizer: Authorizer) -> Any:
 
 # Each client accepts instances of its own class alone.
 class _HttpxAuth(*(library.Auth for library in LIBRARIES)):  # type: ignore[misc]
-    """Authorizes requests, and once more if the service rejects what was sent.
+    """Authorizes requests, and once more if the service rejects them.
 
-    A client asks for authorization once for a request, its redirects and what its transport sends
-    again, and a signature is good once and for one request.
+    A client asks for authorization once for a request, its redirects and the retries of its
+    transport, while a signature is good once and for one request.
     """
 
     def __init__(self, authorizer: Authorizer) -> None:

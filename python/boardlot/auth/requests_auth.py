@@ -17,11 +17,11 @@ def adapter(authorizer: Authorizer) -> Any:
 
 
 class RequestsAuth(AuthBase):
-    """Authorizes prepared requests, and once more if the service rejects what was sent.
+    """Authorizes prepared requests, and once more if the service rejects them.
 
-    requests asks for authorization when it prepares a request. What urllib3 sends again, what a
-    redirect leads to and what was changed since has a signature that is used or for another
-    request; as `requests.auth.HTTPDigestAuth`, a hook then authorizes what was really sent.
+    requests asks for authorization when it prepares a request. After a retry of urllib3, a redirect
+    or a later change of the request, the signature has been used or is for another request. A hook
+    then authorizes the request that was really sent, as in `requests.auth.HTTPDigestAuth`.
     """
 
     def __init__(self, authorizer: Authorizer) -> None:

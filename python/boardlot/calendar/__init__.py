@@ -85,7 +85,7 @@ async def ipo_calendar_async(
     return _combined(dict(zip(selected, results, strict=True)), on_error)
 
 
-# All A-shares, whose default is only the pending listings; elsewhere the default is all.
+# All A-shares: their default is only the pending listings. In other markets the default is all.
 REQUEST_TYPES = {"cn": 5}
 
 

@@ -106,8 +106,9 @@ class _Ipo:
         return self._fields.get(field)
 
     def stated_date(self, field: str) -> date | None:
-        """The stated date. One whose form the service document does not state is a text: it is read
-        if it is written like the others, and otherwise, such as "to be announced", there is none.
+        """The stated date. If the service document does not state the form of the date, its value
+        is a text. A text that is written like the other dates is read; for any other text, such as
+        "to be announced", there is no date.
         """
         value = self._fields.get(field)
         if not isinstance(value, str):

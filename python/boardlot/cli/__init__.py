@@ -1,6 +1,6 @@
 """The `boardlot` command.
 
-`boardlot.cli.application` lists the commands, and loads only the module of the one that is
+`boardlot.cli.application` lists the commands, and loads only the module of the command that is
 called.
 """
 
@@ -31,6 +31,6 @@ def main(arguments: "list[str] | None" = None) -> int:
 
         return run(arguments)
     except KeyboardInterrupt:
-        # Before `run` could handle it.
+        # The interrupt came before `run` could handle it.
         print("boardlot: interrupted", file=sys.stderr)
         return 130

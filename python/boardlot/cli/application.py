@@ -1,4 +1,4 @@
-"""The command group: which commands there are, how one is run, and how an error ends it."""
+"""The command group: the list of commands, how a command is run, and how an error ends it."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class _Commands(CommandGroup):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # Here, before click handles it as an error of its own.
+            # Handled here, before click handles the error in its own way.
             out = ctx.ensure_object(Settings).out
             if out is not None:
                 raise OSError(f"{out}: the reader closed it before the end") from None
@@ -139,7 +139,7 @@ def run(arguments: list[str] | None = None) -> int:
     warned: set[str] = set()
 
     def report_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-        """`warnings.showwarning`, once a text: a command may call a method several times."""
+        """`warnings.showwarning`, once for each text: a command may call a method several times."""
         text = str(message)
         if text not in warned:
             warned.add(text)
@@ -215,7 +215,7 @@ def report_error(error: BaseException, settings: Settings) -> int:
         error.show(usage)
         text = escaped(usage.getvalue().removesuffix(LINE_FEED), f"{LINE_FEED}\t")
         write(settings, "error", error.format_message(), text, **members_of(error))
-        # That of click is 1 for whatever is not about usage.
+        # click's own status is 1 for all errors that are not about usage.
         return FAILED if error.exit_code == RETRYABLE else error.exit_code
     if isinstance(error, BoardlotError):
         # A rejected request is rejected again, unless the login was the reason.

@@ -39,7 +39,7 @@ class _Accepting(click.Command):
     def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
         super().__init__(*args, **more)
         self.examples = examples
-        # Any command accepts them, unless it has one of that name itself.
+        # A command accepts all global options, except those of which it has one of the same name.
         taken = {name for own in self.params for name in (own.name, *own.opts)}
         options = global_options(hidden=True)
         self.shared: list[click.Option] = [
@@ -69,7 +69,7 @@ class Command(_Accepting):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            # An argument too many has no class of its own.
+            # The error of an argument too many has no class of its own.
             is_extra = "extra argument" in error.message
             if isinstance(error, click.NoSuchOption):
                 options = [option for one in self.get_params(ctx) for option in one.opts]

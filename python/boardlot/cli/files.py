@@ -1,4 +1,4 @@
-"""Paths on the command line, checks of what is there, and files with secrets."""
+"""Paths on the command line, checks of the files at these paths, and files with secrets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class UserPath(click.Path):
                 param,
                 ctx,
             )
-        # Not by the shell in --key-file=~/key.pem.
+        # The shell does not expand the ~ in --key-file=~/key.pem.
         path: Path = super().convert(_expand_user(value), param, ctx)  # type: ignore[assignment]
         return path
 
@@ -41,7 +41,8 @@ def check_writable(path: Path) -> None:
     """Check that a file can be created or replaced there, without leaving anything behind.
 
     Raises:
-        OSError: It cannot; its `filename` is the folder, or the path of what is not a file.
+        OSError: The file cannot be written; the `filename` is the folder, or the path if it is not
+            one of a file.
     """
     # A missing folder is created with the file.
     path = path.absolute()
@@ -76,7 +77,7 @@ def reject_existing(path: Path) -> None:
 def write_secret(path: Path, text: Hidden) -> None:
     """Write a new file that only its owner can read, from its first byte on.
 
-    It is removed if it cannot be written completely.
+    The file is removed if it cannot be written completely.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(path, flags, 0o600), "wb")

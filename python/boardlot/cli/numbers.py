@@ -1,4 +1,6 @@
-"""The types of options: numbers, time zones; and what a shell may complete, without a request."""
+"""The types of options, such as numbers and time zones; and completions for a shell, without a
+request.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,7 @@ class Zone(click.types.StringParamType):
         from zoneinfo import ZoneInfo, available_timezones
 
         if value == "UTC":
-            # Known without a database, too.
+            # UTC is known without a database, too.
             return timezone.utc
         try:
             return ZoneInfo(value)

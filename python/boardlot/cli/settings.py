@@ -1,4 +1,4 @@
-"""The global options: service, credentials, and where data goes in which format."""
+"""The global options: service, credentials, and the destination and format of data."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from boardlot.cli.statuses import reading_files
 class Format(NamedTuple):
     """A format of data."""
 
-    # As the docs describe it.
+    # The description in the docs.
     summary: str
     extension: str
-    # Its class in `boardlot.cli.output`.
+    # The name of its class in `boardlot.cli.output`.
     writer: str
     # True if an interrupted file can be resumed.
     resumable: bool = False
@@ -46,7 +46,7 @@ class Format(NamedTuple):
     is_binary: bool = False
 
     def open(self, *arguments: Any, **named: Any) -> Any:
-        """A writer, which is a `Writer`."""
+        """Open a `Writer` of this format."""
         return resolve_name(f"boardlot.cli.output.{self.writer}")(*arguments, **named)
 
 
@@ -106,7 +106,7 @@ class Login(NamedTuple):
         """Reject a login that the store does not contain.
 
         Raises:
-            LoginRequired: There is none.
+            LoginRequired: The store does not contain the login.
             StoreError: The store cannot be read.
         """
         try:
@@ -217,7 +217,7 @@ class Settings:
             known = name in _core._profiles()[0]
             if known:
                 return _core._profile(name)
-        # Not known: the command line is wrong.
+        # The command line names an unknown profile, so its error is one of usage.
         return _core._profile(name)
 
     @property
@@ -268,7 +268,7 @@ class Settings:
         """The rate limit of the options, as an argument of `boardlot.Client`; `None` without one.
 
         Raises:
-            click.UsageError: It is to be shared, and nothing says how high it is.
+            click.UsageError: The limit is to be shared, and no option says how high it is.
         """
         if not self.shared:
             return self.rate_limit
@@ -283,8 +283,8 @@ class Settings:
     def login_of(self, client_id: str | None) -> Login | None:
         """The login of this id, otherwise of `--client-id`, otherwise of the profile.
 
-        Without these, the last login at the service in `--store` or the keychain; `None` with a
-        key or the profile of a key.
+        Without any of these, it is the last login at the service in `--store` or the keychain;
+        `None` with a key or the profile of a key.
 
         Raises:
             LoginRequired: The store contains no login at the service.
@@ -310,7 +310,8 @@ class Settings:
         return Login(oauth, store, store_name, of_profile)
 
     def client_options(self, identified: bool = True) -> dict[str, Any]:
-        """The arguments of a client of the selected service and credentials, or without any."""
+        """The arguments of a client of the selected service, with the selected credentials or none.
+        """
         self.check()
         options = {"rate_limit": self.request_rate, "read_only": self.read_only, **self.connection}
         if not identified:
@@ -323,7 +324,7 @@ class Settings:
         }
 
     def client(self, identified: bool = True) -> Any:
-        """A `boardlot.Client` of the selected service and credentials, or without any."""
+        """A `boardlot.Client` of the selected service, with the selected credentials or none."""
         return bl.Client(**self.client_options(identified))
 
     def check_service(self) -> None:
@@ -411,7 +412,7 @@ def store_for_login(entry: Mapping[str, Any]) -> Any:
 def last_client_id(store: Any, base_url: str) -> str | None:
     """The client id of the last login at the service in this store, if any.
 
-    It is part of the registration that a login stores under the service's address.
+    The id is part of the registration that a login stores under the service's address.
 
     Raises:
         StoreError: The store cannot be read, for example because of a wrong passphrase.

@@ -1,4 +1,4 @@
-"""The exit statuses of the command line, by which a job or a monitor decides."""
+"""The exit statuses of the command line, on which a job or a monitor can decide."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def status_of(error: BaseException) -> int:
 
 
 def status_of_all(errors: Iterable[BaseException]) -> int:
-    """The exit status for several errors: trying again is enough if it is for each of them."""
+    """The exit status for several errors: trying again is enough if it is enough for each of them.
+    """
     statuses = {status_of(error) for error in errors}
     return 0 if not statuses else RETRYABLE if statuses == {RETRYABLE} else FAILED
 

@@ -119,7 +119,7 @@ def from_range(
         raise ConfigError(f"method is {method!r}; expected 'fills_history'")
     clients = WorkerClients(refer(client_or_profile, rate_limit), workers)
     count(npartitions, "npartitions")
-    # Of any library, such as numpy's; a client takes them as they are.
+    # The values may be those of any library, such as numpy; a client takes them as they are.
     arguments = {
         "acc_id": acc_id, "trd_market": trd_market, "code": code,
         "start": start, "end": end, "page_size": page_size,
@@ -144,7 +144,7 @@ class _Fetch:
     columns: pd.DataFrame
     concurrency: int
     partitions: int
-    # Of keys: without a range that is read page by page.
+    # True for partitions of keys, which have no range that is read page by page.
     whole: bool = False
 
     def __call__(self, partition: Partition, columns: list[str] | None = None) -> pd.DataFrame:

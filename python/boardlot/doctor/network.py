@@ -225,11 +225,11 @@ def address_of(proxy: SplitResult) -> str:
 def read_proxy(url: str) -> SplitResult | None:
     """The URL of a proxy, which may lack a scheme; None if it is not valid.
 
-    What is wrong with it is not reported: a password with a slash in it reads as a port.
+    The mistake in a URL is not reported: a password with a slash in it reads as a port.
     """
     try:
         proxy = urlsplit(url if "://" in url else f"http://{url}")
-        # An @ after the host is that of a password with a slash.
+        # An @ after the host belongs to a password with a slash.
         is_split = any("@" in part for part in proxy[2:])
         return proxy if proxy.hostname and proxy.port != 0 and not is_split else None
     except ValueError:

@@ -55,7 +55,7 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     """
     paid, found, securities = payments(records_or_frame, ax)
     symbols = list(dict.fromkeys(payment.symbol for payment in paid))
-    # Those without a currency come last.
+    # Dividends without a currency come last.
     currencies = sorted({payment.currency for payment in paid}, key=lambda name: (not name, name))
     ax = style.axes(ax, "dividends", (10, style.figure_height(len(currencies))))
 

@@ -137,7 +137,7 @@ def fill_points(source: Any, ax: Axes | None = None) -> list[FillPoint]:
             count = number(qty)
             amount = 1.0 if count is None else abs(value * count)
             points.append(FillPoint(text(code), text(side), when, value, known, amount))
-    # Dicts that somebody wrote may leave it out.
+    # Dicts that the caller wrote may leave the status out.
     is_written = isinstance(source, list) and not isinstance(source, Records)
     if not is_written and any(point.status for point in points):
         points = [point._replace(status=point.status or "without a status") for point in points]
@@ -179,7 +179,7 @@ def _not_drawn(points: Sequence[FillPoint]) -> str:
 
 
 def _named(status: str) -> str:
-    """A status as it is, if it is one of ours, and a long one of the service's cut."""
+    """A status for the title: one of boardlot's own unchanged, a long one of the service's cut."""
     return status if status.endswith(LESS_TURNOVER[-14:]) else style.label(status, 24)
 
 
@@ -204,7 +204,7 @@ def by_code(points: list[FillPoint]) -> list[tuple[str, list[FillPoint]]]:
 def _lines(ax: Axes, points: list[FillPoint]) -> Iterator[tuple[list[FillPoint], str, str]]:
     """The fills of each code, with the color and the dashes of its line."""
     codes = by_code(points)
-    # Those of the sides' markers would mislead.
+    # The colors of the sides' markers would mislead.
     colors = [color for color in style.palette(ax) if color not in (style.BLUE, style.ORANGE)]
     for index, (_, own) in enumerate(codes):
         dashes = style.DASHES[index // len(colors) % len(style.DASHES)]

@@ -104,14 +104,16 @@ class _Line(NamedTuple):
 
     @property
     def subscription(self) -> tuple[date, date] | None:
-        """Its first and last day; the same if only one is known."""
+        """The first and last day of the subscription; the same day if only one is known."""
         ends = [self.days[event] for event in ("opening", "closing") if event in self.days]
         ends += self.subscribed
         return (min(ends), max(ends)) if ends else None
 
     @property
     def marks(self) -> dict[str, datetime]:
-        """The times to draw the other events at: within their days, the same day's apart."""
+        """The times at which the other events are drawn: within their days, and apart on the same
+        day.
+        """
         places = {}
         for event in MARKERS:
             if event in self.days:
@@ -143,7 +145,7 @@ def ipo_lines(source: Any) -> list[_Line]:
             continue
         new = _Line(text(market), text(code), text(name), {}, set(), set())
         line = found.setdefault(text(code), new)
-        # Of a calendar that was filtered by date, the row with the other end may be gone.
+        # If the calendar was filtered by date, the row with the other end may be gone.
         ends = set(filter(None, map(day, (opens, closes))))
         beyond = {each for each in (event_day, *ends) if each.year not in style.YEARS}
         line.beyond.update(beyond)

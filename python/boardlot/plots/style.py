@@ -32,16 +32,17 @@ LABEL_WIDTH = 40
 LINEAR_RATIO = 8.0
 # More panels than these are unreadable, and take minutes to draw.
 MAX_PANELS = 8
-# More lines than these are a grey wall: as many as have room for a label each.
+# More lines than these are a gray wall; this many have room for a label each.
 MAX_LINES = 12
-# The height that each line needs of a panel, in points, and the part of the Axes that has panels.
+# The height of a panel that each line needs, in points, and the part of the Axes that has panels.
 ROOM_OF_A_LINE, PANELS_PART = 24.0, 0.85
-# Of the labels of lines, in points.
+# Sizes of the labels of lines, in points.
 LABEL_SIZE, LINE_HEIGHT, LABEL_GAP = 9, 12.0, 6.0
 # The part of the figure's width that labels beside each other may have.
 LABELS_PART = 0.4
 DASHES = ("-", "--", "-.")
-# An axis that reached beyond would show nothing else. Those of matplotlib end at the year 9999.
+# An axis that reached beyond these years would show nothing else. The axes of matplotlib end at the
+# year 9999.
 YEARS = range(1900, 2200)
 
 
@@ -141,8 +142,8 @@ def largest(groups: Iterable[str]) -> set[str]:
 
 
 def drawn_lines(weights: Mapping[tuple[str, str], float], ax: Axes | None) -> set[tuple[str, str]]:
-    """The lines that are drawn of those with these panels and names: in each panel the largest, as
-    many as have room for their labels in the Axes, or in a figure as high as `figure_height`."""
+    """The lines to draw, of these panels and names: in each panel the largest, as many as have room
+    for their labels in the Axes, or in a figure as high as `figure_height`."""
     panels = {panel for panel, _ in weights}
     if ax is None:
         room = figure_height(len(panels)) * 72 * 0.75
@@ -158,7 +159,7 @@ def drawn_lines(weights: Mapping[tuple[str, str], float], ax: Axes | None) -> se
 
 
 def figure_height(panels: int) -> float:
-    """The height in inches of a figure with these many panels."""
+    """The height in inches of a figure with this many panels."""
     return 5.5 if panels < 2 else 1.2 + 2.4 * panels
 
 
@@ -188,7 +189,8 @@ def far_apart(values: Iterable[float]) -> bool:
 
 
 def far_apart_within(values: Iterable[tuple[str, float]]) -> bool:
-    """The same for values of several panels, each with the name of its panel."""
+    """True if values of any panel are unreadable on a linear axis; each value has its panel's name.
+    """
     panels: dict[str, list[float]] = {}
     for panel, value in values:
         panels.setdefault(panel, []).append(value)
@@ -239,7 +241,7 @@ def label_ends(ax: Axes, ends: Sequence[End]) -> None:
     figure.canvas.figure.draw_without_rendering()
     limits = ax.get_ylim()
     edge = blended_transform_factory(ax.transAxes, ax.transData)
-    # The right edges of the labels that are there, in points from the edge, with their heights.
+    # The right edges of the labels placed so far, in points from the edge, with their heights.
     placed: list[tuple[float, float, float]] = []
     texts: list[Text] = []
     points = 72 / figure.get_dpi()

@@ -35,19 +35,19 @@ class Passphrase:
     """Returns the passphrase of a file when it is called; a pickle says only where it is stored."""
 
     of: str
-    """The encrypted file that it opens, for the prompt and for errors."""
+    """The encrypted file that the passphrase opens, for the prompt and for errors."""
     file: str | PathLike[str] | None = None
-    """The file that contains it, readable only by its owner."""
+    """The file that contains the passphrase, readable only by its owner."""
     command: tuple[str, ...] | None = field(default=None, repr=False)
-    """The program and its arguments that print it; no shell is involved."""
+    """The program that prints the passphrase, and its arguments; no shell is involved."""
     label: str = "passphrase"
-    """The name that the terminal shows for it: a key has a password."""
+    """The terminal's word for the passphrase: a key has a password."""
 
     def __call__(self) -> str:
         """The passphrase.
 
         Raises:
-            StoreError: It cannot be read.
+            StoreError: The passphrase cannot be read.
         """
         if self.file is not None:
             return _only_line(*_content(self.file))
@@ -64,13 +64,13 @@ class Passphrase:
         """Ask for the passphrase at the terminal."""
         try:
             with warnings.catch_warnings():
-                # Raised before anything is printed: there is no terminal that can hide the typing.
+                # The warning is raised before anything is printed: no terminal can hide the typing.
                 warnings.simplefilter("error", getpass.GetPassWarning)
                 return getpass.getpass(prompt)
         except getpass.GetPassWarning:
             line = _line_of_stdin()
         except (EOFError, AttributeError, OSError, ValueError):
-            # The end of the line of the prompt.
+            # Ends the line of the prompt.
             print(file=sys.stderr)
             line = None
         if line is not None:
@@ -120,13 +120,13 @@ def _content(file: str | PathLike[str]) -> tuple[Hidden, str, str]:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Without waiting for the writer of a pipe, which may never come."""
+    """Open a file without waiting for the writer of a pipe, which may never come."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _output(command: Sequence[str]) -> tuple[Hidden, str, str]:
-    """The output of a command, its name and the hint for errors, which do not show its arguments:
-    one may be a secret."""
+    """The output of a command, its name and the hint for errors. Errors do not show the arguments,
+    one of which may be a secret."""
     command = (_core._expand_user(command[0]), *command[1:])
     # A program that is not found may be the passphrase itself.
     known = shutil.which(command[0]) is not None
@@ -176,7 +176,7 @@ def _line(text: Hidden) -> bytes:
 def _problem_of(text: Hidden) -> str:
     """The problem with the content of a file or the output of a command; "" without one.
 
-    It raises nothing, so no frame of it is shown with the passphrase.
+    Raises nothing, so no error shows a frame with the passphrase.
     """
     line = _line(text)
     if not line:
@@ -214,7 +214,7 @@ def key_in_file(key_id: str, file: str | PathLike[str], entry: Mapping[str, Any]
     """The key in a file, which is opened by the password of the profile's entry if it is encrypted.
 
     Raises:
-        ConfigError: It is not a key, or the password is wrong.
+        ConfigError: The file is not a key, or the password is wrong.
         StoreError: The password cannot be read.
     """
     if not is_encrypted(file):
@@ -241,7 +241,7 @@ def check_address(entry: Mapping[str, Any], base_url: str | None) -> None:
     """Refuse to use the credentials of a profile at another service.
 
     Raises:
-        ConfigError: It is of another service.
+        ConfigError: The profile is of another service.
     """
     own = entry.get("base_url")
     if own is not None and base_url is not None and entry["kind"] != "none":

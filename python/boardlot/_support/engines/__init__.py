@@ -1,1 +1,1 @@
-"""What engines share that read in parallel: a plan of partitions, and their rows."""
+"""Parts that engines share to read in parallel: a plan of partitions, and their rows."""

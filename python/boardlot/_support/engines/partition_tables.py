@@ -16,7 +16,7 @@ from boardlot.records import Decimals
 
 def schema(query: Query, decimals: Decimals) -> pa.Schema:
     """The columns of a query, after the key's column."""
-    # Checks that there are any.
+    # Raises an error if the query has no columns.
     query.columns()
     found = to_arrow(query.sample(), decimals=decimals).schema
     return found if query.key is None else found.insert(0, pa.field(query.key, pa.string()))
@@ -35,7 +35,7 @@ def table(
 def batches(
     partition: Partition, client: Client, columns: Sequence[str], decimals: Decimals
 ) -> Iterator[pa.RecordBatch]:
-    """The same in batches, page by page where the service returns pages."""
+    """The rows of a partition in batches, page by page if the service returns pages."""
     key, rows = partition.read(client, columns)
     for part in rows._row_pages() if isinstance(rows, Pager) else [rows]:
         table = to_arrow(part, decimals=decimals)

@@ -85,7 +85,7 @@ class Query:
         return arguments
 
     def no_rows(self, key: Key | None = None) -> Rows:
-        """The rows of one call that has none. Sends nothing, but checks the arguments."""
+        """The rows of a call that returns no rows. Sends nothing, but checks the arguments."""
         return _stored_records(self.method, list(self.arguments_for(key).items()), [])
 
     def columns(self) -> list[str]:
@@ -110,20 +110,20 @@ class Query:
         """No rows, for the schema that all calls of the query have."""
         if self.key is None or self.keys:
             return self.no_rows(self.keys[0] if self.keys else None)
-        # No keys: any that is valid has the schema.
+        # The query has no keys, and any valid key has the same schema.
         for example in ("HK.00700", "hk", "2026-01-01"):
             with suppress(ConfigError):
                 return self.no_rows(example)
         return self.no_rows("1")
 
     def within(self, start: int, end: int) -> Query:
-        """The same with these bounds of its time range, in microseconds since 1970."""
-        # Not as numbers, which the client takes for times since 1990 only.
+        """The query with these bounds of its time range, in microseconds since 1970."""
+        # Passed as datetimes: the client takes numbers only for times since 1990.
         arguments = dict(self.arguments) | {"start": time_of(start), "end": time_of(end)}
         return replace(self, arguments=tuple(arguments.items()))
 
     def fixed(self, client: Any) -> Query:
-        """The same with a time range that has both bounds, if it has one."""
+        """The query with both bounds of its time range, if it has such a range."""
         if not self.has_range or (self.key is not None and not self.keys):
             return self
         return self.within(*self.time_range(client))
@@ -149,7 +149,7 @@ CODE, TIME = "code", "updated_time"
 MICROSECOND = timedelta(microseconds=1)
 
 
-# Each operator of a condition, and the one that says the same with its sides exchanged.
+# Each operator of a condition, and the operator for the same condition with its sides exchanged.
 MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -200,8 +200,8 @@ class Filters:
 
 
 def _micros(value: object) -> int | None:
-    """A time in whole microseconds: of a finer one the fraction is cut off, for which
-    the microsecond that `narrowed` adds makes up."""
+    """A time in whole microseconds. The fraction of a finer time is cut off; the microsecond that
+    `narrowed` adds makes up for it."""
     if isinstance(value, datetime):
         return datetime.__sub__(value, EPOCH) // MICROSECOND if value.tzinfo is not None else None
     if isinstance(value, date):
@@ -235,10 +235,11 @@ class Partition:
     def read(
         self, client: Client, columns: Sequence[str], *, concurrency: int = 8, whole: bool = False
     ) -> tuple[Key | None, Any]:
-        """The key that its rows lack, and a pager or rows with these columns.
+        """The key that the partition's rows lack, and a pager or rows with these columns.
 
         Several keys are fetched concurrently, and the rows have their key. With one key, the rows
-        are fetched as they are read, if the service returns pages and not the whole is asked for.
+        are fetched as they are read, if the service returns pages and the rows are not requested as
+        a whole.
         """
         if whole or len(self.keys) != 1:
             fixed = dict(self.query.arguments)
@@ -323,9 +324,10 @@ class Reference:
     """The source of a worker's client: the client's own pickle, which contains no secret."""
 
     base_url: str
-    # Long and unreadable.
+    # Not in the `repr`, since it is long and unreadable.
     pickled: bytes = field(repr=False)
-    # Requests per second of all workers together. A `RateLimit` has a name, by which they share it.
+    # Requests per second of all workers together. A `RateLimit` has a name, by which the workers
+    # share it.
     rate_limit: float | RateLimit | None = None
 
     def open(self) -> Client:
@@ -336,8 +338,8 @@ class Reference:
         """The client of a process, made once, with its share of the rate limit.
 
         Args:
-            processes: How many processes fetch at the same time.
-            process: What distinguishes workers that share this process.
+            processes: The number of processes that fetch at the same time.
+            process: A name that distinguishes workers that share this process.
         """
         share = self.rate_limit
         if isinstance(share, (int, float)):
@@ -397,7 +399,7 @@ def _open(pickled: bytes, rate_limit: float | RateLimit | None) -> Client:
 _CREATING = PerProcess(threading.Lock)
 
 
-# More than one only if a process works for several frames, or its share has changed.
+# A process has several clients only if it works for several frames, or its share has changed.
 @lru_cache(maxsize=8)
 def _client(pickled: bytes, rate_limit: float | RateLimit | None, _process: str | None) -> Client:
     return _open(pickled, rate_limit)

@@ -1,1 +1,1 @@
-"""What errors and commands say: hints, nearest names, and calls that were meant."""
+"""Texts of errors and commands: hints, nearest names, and calls that were meant."""

@@ -10,14 +10,14 @@ from boardlot import _core
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'dividends'?`, or nothing."""
+    """`; did you mean 'dividends'?`, or an empty text."""
     near = _core._nearest(name, list(known))
     return f"; did you mean '{near}'?" if near else ""
 
 
 def misspelled_argument(function: Any, given: Mapping[str, Any]) -> TypeError | None:
-    """The error of a call with a name that the function does not have; none if it has all of them.
-    Shows no value."""
+    """The error of a call with an argument that the function does not have; none if the function
+    has all arguments. The error shows no value."""
     parameters = signature(function).parameters.values()
     if any(one.kind is Parameter.VAR_KEYWORD for one in parameters):
         return None

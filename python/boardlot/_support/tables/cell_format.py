@@ -17,9 +17,9 @@ WIDEST = 40
 TITLE_CAP = 500
 # The unit of a field whose unit the service document does not show.
 UNKNOWN_UNIT = "not shown"
-# No more of a text is read.
+# Only this many characters of a text are read.
 LONGEST = 2 * TITLE_CAP
-# Of one unit of a time.
+# The microseconds in each unit of a time.
 MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -30,7 +30,7 @@ def time_of(micros: int) -> datetime:
 
 
 def shown_time(micros: int, timespec: str = "auto") -> str:
-    """The same in UTC for errors, in no more digits than it has, or in whole `"seconds"`."""
+    """The time in UTC for errors, with no more digits than it has, or in whole `"seconds"`."""
     return time_of(micros).isoformat(timespec=timespec).replace("+00:00", "Z")
 
 
@@ -174,7 +174,7 @@ def _shown(value: object) -> str:
     if value is None:
         return NULL
     if isinstance(value, dict) and isinstance(value.get("symbol"), str):
-        # A pair: its symbol tells its parts.
+        # A pair is shown by its symbol, which tells its parts.
         value = value["symbol"]
     if isinstance(value, (dict, list, tuple)):
         value = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)

@@ -187,8 +187,8 @@ def html(
 ) -> str:
     """Records as an HTML table for a notebook: no script, no style sheet, everything escaped.
 
-    The tooltip of a header cell shows kind, unit and meaning of the field, that of a truncated
-    cell its whole text. `max_rows` and `columns` are those of `text`.
+    The tooltip of a header cell shows kind, unit and meaning of the field, the tooltip of a
+    truncated cell its whole text. `max_rows` and `columns` are those of `text`.
     """
     schema = getattr(records, "schema", ())
     grid = _Grid.of(records, max_rows, columns, MOST_UNDECLARED, schema)
@@ -270,7 +270,7 @@ class _TextColumn:
     def __init__(
         self, column: Column | None, rows: Sequence[Mapping[str, Any]], *, limited: bool = True
     ) -> None:
-        # `None` is the column that represents those left out.
+        # `None` is the column that represents the columns left out.
         self.column = column
         self.name = clean(column.name) if column else ELLIPSIS
         self.units = column.units if column else ""

@@ -66,11 +66,11 @@ def _account(text: str, option: str = "--fills") -> tuple[str, str]:
 
 
 UPDATE = "boardlot --profile live archive update trades.db"
-# For how many seconds a restored archive may be written by another process.
+# The seconds for which another process may write to an archive that is restored.
 WAIT = 30.0
-# The most that `--overlap-days` may be: a century.
+# The largest value of `--overlap-days`: a century.
 DAYS_MAX = 36_525
-# The option of each list: what its keys are, and what it stores.
+# The option of each list, with a text about its keys and one about its data.
 LIST_OPTIONS = {
     "crypto_orders": ("ACC_ID", "Open crypto orders of an account"),
     "sim_orders": ("ACC_ID", "Simulated orders of an account"),
@@ -204,7 +204,7 @@ def _reported(settings: Settings, report: UpdateReport, done: str) -> int:
 
 
 def _completed(work: Callable[..., Any], client: Any, **options: Any) -> UpdateReport:
-    """The report of an update, also of one in which lists failed; keys that are not valid raise."""
+    """The report of an update, even if some lists failed; an invalid key is an error."""
     report: UpdateReport
     try:
         report = work(client, **options)
@@ -496,7 +496,7 @@ def follow(
     out = sys.stdout.buffer
     # `Terminated`, on SIGTERM, is a `SystemExit`.
     ends = suppress(KeyboardInterrupt, SystemExit)
-    # With `-v`, all that is logged is written.
+    # With `-v`, the whole log is written.
     logged = nullcontext() if settings.verbose else logged_outages(settings)
     with ends, logged, settings.client() as client, Archive(file) as archive:
         for fill in archive.follow(

@@ -62,9 +62,10 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
         if arguments.get("request_type") is not None:
             arguments["request_type"] = request_number(**arguments)
         if arguments.get("windows", 1) is None:
-            # By one cursor, also if all rows are sorted before the first one is written.
+            # The rows are read by one cursor, even if all are sorted before the first one is
+            # written.
             arguments["windows"] = 1
-        # The service tells everybody its time: no credentials are sent for it.
+        # The service tells its time to everybody, so no credentials are sent.
         with settings.client(identified=endpoint.method != "server_time") as client:
             result = _result(client, endpoint, arguments)
             if not isinstance(result, datetime):

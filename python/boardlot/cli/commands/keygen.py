@@ -72,7 +72,7 @@ def keygen(
     key = bl.generate_key(algorithm, bits=int(bits or 3072))
     passphrase = passphrase_of(settings.credentials, file)
     private = Hidden(key._encrypted_pem(passphrase()) if passphrase.unattended else key.private_pem)
-    # First: without a public key, the private one is of no use.
+    # Printed first: without a public key, the private one is of no use.
     _print(key.public_pem)
     write_secret(file, private)
     note(f"wrote the private key to {file}; upload the public key")
@@ -100,8 +100,8 @@ def public_key(settings: Settings, file: Path) -> None:
 
 
 def _print_again(settings: Settings, file: Path, algorithm: str | None) -> None:
-    """Print the public key of a key that is there: a shell has already emptied the file of the
-    public key to which stdout is redirected."""
+    """Print the public key of an existing key: a shell has already emptied the file of the public
+    key to which stdout is redirected."""
     try:
         key = _key(settings, file)
     except bl.ConfigError as error:
@@ -109,7 +109,7 @@ def _print_again(settings: Settings, file: Path, algorithm: str | None) -> None:
             raise
         text = f"{file} already exists and is not overwritten, and it is not a key: {error}"
         if file.is_file() and not file.stat().st_size:
-            # By the shell, if it is also the file of stdout.
+            # The shell has emptied the file if stdout is redirected to it.
             text = (
                 f"{file} is empty, and an existing file is not overwritten: remove it, and "
                 f"redirect the public key to another file, such as {file.with_suffix('.pub')}"
@@ -125,7 +125,7 @@ def _print_again(settings: Settings, file: Path, algorithm: str | None) -> None:
 
 def _key(settings: Settings, file: Path) -> bl.ApiKey:
     with reading_files():
-        # Of a key id, which a public key does not need.
+        # The dash stands for a key id, which a public key does not need.
         return key_in_file("-", file, settings.credentials)
 
 

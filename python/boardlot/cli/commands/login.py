@@ -138,7 +138,7 @@ def _save_profile(name: str, known: dict[str, Any] | None, entry: dict[str, Any]
     try:
         path = _core._save_profile(name, entry, replace=known is not None)
     except (bl.ConfigError, OSError) as error:
-        # Perhaps another process changed it: before the login it was writable.
+        # Another process may have changed the file, which was writable before the login.
         store = "" if entry["store"] is None else f" --store {entry['store']}"
         raise bl.StoreError(
             f"the login was stored, but the profile {name} was not: {error}",

@@ -36,7 +36,7 @@ MAX_ROWS, DEFAULT_ROWS = 1_000, 100
 PAGING = {"limit", "page_size", "windows", "checkpoint"}
 # Characters of a message of the validator, which repeats the value.
 MESSAGE_MAX = 300
-# Beyond, a JSON number loses digits in many clients.
+# Beyond this number, a JSON number loses digits in many clients.
 EXACT = 2**53 - 1
 
 INSTRUCTIONS = """\
@@ -147,7 +147,7 @@ def create_server(client: AsyncClient, accounts: Sequence[str]) -> Server[Any]:
             for error in validators[call.name].iter_errors(arguments):
                 raise ConfigError(f"the arguments are not valid: {_cut(error.message)}")
             if tool.account is not None and arguments.get(tool.account) not in accounts:
-                # Besides the schema: this is a promise, not a hint.
+                # Checked besides the schema, as the restriction is a promise, not a hint.
                 raise ConfigError(
                     f"{_cut(str(arguments.get(tool.account)))!r} is not a valid {tool.account}; "
                     "expected an account passed with --account"
@@ -186,7 +186,7 @@ async def _call(client: AsyncClient, tool: Tool, given: dict[str, Any]) -> dict[
     result = getattr(client, tool.endpoint.method)(**tool.converted(given), **paging)
     if isinstance(result, AsyncPager):
         rows = await result.all(max_items=most)
-        # An exact end is found out by the next call, which then has no rows.
+        # If the list ends exactly here, the next call finds that out, and returns no rows.
         following = result.checkpoint() if len(rows) == most else None
         return {**_shown(rows), "total": result.total, "next": following}
     value = await result
@@ -213,7 +213,7 @@ def _shown(records: Records[Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: exact, and with times that are readable."""
+    """A value for JSON: exact, and with readable times."""
     if isinstance(value, dict):
         return {key: _plain(member) for key, member in value.items()}
     if isinstance(value, (list, tuple)):

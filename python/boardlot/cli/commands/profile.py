@@ -19,7 +19,7 @@ from boardlot.cli.settings import Settings, check_config
 from boardlot.errors import ConfigError
 
 KEPT = ["--proxy", "--ca-file", "--client-cert"]
-# What a row shows of them.
+# The members about the connection that a row shows.
 CONNECTION = ("proxy", "ca_file", "client_cert")
 CREDENTIALS = ["--base-url", "--key-id", "--key-file", "--client-id", *STORE_OPTIONS]
 LIMIT = ["--rate-limit", "--shared", "--read-only"]

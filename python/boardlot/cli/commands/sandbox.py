@@ -121,7 +121,7 @@ def sandbox(
 
     rates = {name: numbers.pop(name) for name in FAULTS}
     faults = bl.Faults(seed=numbers["seed"], **rates) if any(rates.values()) else None
-    # Ctrl-C, SIGTERM or a closed terminal end this command as it normally ends.
+    # Ctrl-C, SIGTERM and a closed terminal are the normal ends of this command.
     with suppress(KeyboardInterrupt, SystemExit), ExitStack() as stack:
         sandbox = stack.enter_context(bl.Sandbox(host=host, faults=faults, **numbers))
         info: dict[str, Any] = {"base_url": sandbox.base_url, "accounts": sandbox.accounts}
@@ -213,7 +213,7 @@ def registered(name: str, base_url: str, key_id: str, key_file: Path) -> Iterato
         yield
     finally:
         try:
-            # Another one of its name is the user's.
+            # Another profile of this name belongs to the user.
             if (_core._profile(name, may_be_missing=True) or {}).get("key_id") == key_id:
                 _core._remove_profile(name)
                 note(f"removed the profile {name}")

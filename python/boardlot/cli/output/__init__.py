@@ -1,1 +1,1 @@
-"""Output of data: which rows and fields, in which format, to which file."""
+"""Output of data: the choice of rows and fields, the format, and the file."""

@@ -50,7 +50,7 @@ def chosen_pages(settings: Settings, rows: Page | Pager[Any]) -> Iterator[Page]:
         pages = iter([rows._all_rows()])
     else:
         pages = rows._row_pages()
-    # Up to the first page with rows: only that one has the names of fields that are not declared.
+    # Pages are held up to the first page with rows, which alone has the names of undeclared fields.
     held: list[Page] = []
     for page in pages:
         held.append(page)
@@ -75,7 +75,7 @@ def chosen_pages(settings: Settings, rows: Page | Pager[Any]) -> Iterator[Page]:
         if columns:
             found = _sorted(found, columns)
         if left is not None:
-            # A part does not know its columns, which matter if no row is left.
+            # A part of a page does not know its columns, which matter if no row is left.
             if len(found) > left:
                 found = found.slice(0, left)
             left -= len(found)
@@ -138,8 +138,8 @@ def _test(
 def _column(name: str, pages: Sequence[Page], option: str, own: dict[str, str]) -> _Column:
     """The column of a field of texts, whose kind is that of all its values and of `own`.
 
-    If they are of several kinds, they are compared as text, which is said even with `--quiet`: it
-    may not be what was meant, and the exit status is 0.
+    If the values are of several kinds, they are compared as text. This is reported even with
+    `--quiet`, as the user may have meant something else, and the exit status is 0.
     """
     texts = (text for page in pages for (text,) in page.texts([name]))
     found = {**own, **{kind: text for kind, text in kinds_in(texts).items() if kind not in own}}

@@ -1,4 +1,4 @@
-"""The conditions of `--where`: how they are written, and for which values they hold."""
+"""The conditions of `--where`: their syntax, and the values for which they hold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CONDITION = re.compile(r"\s*([^\s=!<>~]+)\s*(!=|<=|>=|==?|<|>|~)\s*(.*?)\s*", re
 # A condition after another one, as in `code=HK.00700,status=OK`.
 ANOTHER = re.compile(r"(,|;|&&?|\band\b|\bor\b)\s*[a-z_]+\s*(!=|<=|>=|=|<|>)", re.IGNORECASE)
 EQUALS = ("=", "==")
-# A value, and the first and the last one that the text of the condition means.
+# Functions of a value, and of the first and the last value that the condition's text means.
 COMPARISONS: dict[str, Callable[[Any, Any, Any], bool]] = {
     "=": lambda value, first, last: first <= value <= last,
     "==": lambda value, first, last: first <= value <= last,
@@ -44,21 +44,21 @@ class Condition(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The kind of its text: `number`, `date` or `text`."""
+        """The kind of the condition's text: `number`, `date` or `text`."""
         return kind_of(self.text) or "text"
 
     @property
     def needs_kind(self) -> bool:
-        """True if the other values of a column of text decide how it compares with one.
+        """True if comparing a value of a text column depends on the other values of the column.
 
-        Only a text that is equal to another one is so whatever the other values are.
+        Only the equality of two texts does not depend on the other values.
         """
         if self.comparison == "~" or not self.text:
             return False
         return self.kind != "text" or self.comparison not in (*EQUALS, "!=")
 
     def test(self, kind: str, zone: tzinfo) -> Callable[[Any], bool]:
-        """A function that is true for the values for which it holds; a value that is missing is
+        """A function that is true for the values for which the condition holds; a missing value is
         `None`.
 
         Args:
@@ -66,7 +66,7 @@ class Condition(NamedTuple):
             zone: The time zone of days.
 
         Raises:
-            click.UsageError: Its text is not of this kind.
+            click.UsageError: The condition's text is not of this kind.
         """
         if self.comparison == "~":
             part = self.text.casefold()
@@ -82,7 +82,7 @@ class Condition(NamedTuple):
         return lambda value: of_none if value is None else holds(prepare(value), first, last)
 
     def _range(self, kind: str, zone: tzinfo) -> tuple[Any, Any]:
-        """The first and the last value that the text means: one and the same, but for a day."""
+        """The first and the last value that the text means: the same value, except for a day."""
         one: Any = None
         if kind == "time":
             span = span_of(self.text, zone)
@@ -104,7 +104,7 @@ def _same(value: Any) -> Any:
 
 
 def _exact(value: Any) -> Decimal:
-    """The number; of a float, the one that is shown."""
+    """The number; for a float, the number that is shown."""
     return Decimal(str(value)) if isinstance(value, float) else Decimal(value)
 
 
@@ -119,7 +119,7 @@ def conditions_of(texts: tuple[str, ...]) -> list[Condition]:
     """The conditions of all `--where`.
 
     Raises:
-        click.UsageError: One is not a condition, or several.
+        click.UsageError: A text is not a condition, or is several.
     """
     conditions = []
     for text in texts:

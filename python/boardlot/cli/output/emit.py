@@ -67,7 +67,7 @@ def emit(
 
 def emit_row(settings: Settings, row: dict[str, Any], **shown: str) -> None:
     """Write the members of one object: data with `--format` or `--out`, otherwise a line for each
-    member, of which `shown` has some as they are shown to people."""
+    member, where `shown` has the texts of some members for people."""
     if settings.format is not None or settings.out is not None:
         emit(settings, [row])
         return
@@ -187,7 +187,7 @@ def progress_bar(settings: Settings, source: Any, rows: int = 0) -> Bar:
     Args:
         settings: The global options.
         source: A pager, for which there is a bar, or rows.
-        rows: How many have arrived before.
+        rows: The number of rows that have arrived before.
     """
     rows_hidden = settings.out is not None or not sys.stdout.isatty()
     hidden = settings.quiet or settings.log_format == "json"

@@ -27,10 +27,10 @@ class Writer:
         raise NotImplementedError
 
     def end(self) -> None:
-        """Write what follows the last row; nothing may be written after it."""
+        """Write the end of the output, after the last row; no more rows may be written."""
 
     def close(self) -> None:
-        """Release what it holds, whether all was written or not."""
+        """Release the writer's resources, even if not all rows were written."""
 
 
 class Table(Writer):
@@ -122,7 +122,8 @@ class _Lines(list[str]):
     write = list.append
 
 
-# Python 3.10 writes no U+0000 without one: a code point that Unicode reserves for no character.
+# Python 3.10 writes no U+0000 without an escape character: a code point that Unicode reserves for
+# no character.
 ESCAPE = "\U0005fffe" if sys.version_info < (3, 11) else None
 
 

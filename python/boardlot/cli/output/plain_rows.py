@@ -32,7 +32,7 @@ class PlainRows:
 
     def __init__(self, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> None:
         self._rows: list[dict[str, Any]] = [plain(row) for row in rows]
-        # Of no rows, a column without a name is nothing.
+        # Without rows, a column without a name is left out.
         known = (name for name in columns if name or rows)
         self._names = list(dict.fromkeys([*known, *(name for row in rows for name in row)]))
         kinds = ((name, _kind([row.get(name) for row in self._rows])) for name in self._names)

@@ -36,7 +36,7 @@ from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import FORMATS, RESUMABLE_FORMATS, Settings
 from boardlot.errors import ConfigError
 
-# Beside the arguments of the method, which may be written in other words.
+# Compared besides the arguments of the method, which may be typed in other words.
 OPTIONS = ["--base-url", "--out", "--format", "--columns"]
 RESUME_HINT = "Run the same command again to resume after row {:,}."
 
@@ -45,7 +45,7 @@ RESUME_HINT = "Run the same command again to resume after row {:,}."
 class State:
     """The content of the checkpoint file."""
 
-    # As typed, with the options about the service and the output.
+    # The arguments as typed, with the options about the service and the output.
     arguments: dict[str, str]
     checkpoint: str
     columns: list[str] | None = None
@@ -101,7 +101,7 @@ def run_resumable(
     out = _checked(settings, file)
     with settings.client() as client:
         call = getattr(client, method)
-        # First without a checkpoint, so that invalid arguments are not blamed on it.
+        # The first call has no checkpoint, so that invalid arguments are not blamed on one.
         checkpoint = call(**arguments).checkpoint()
         options = (client.base_url, out.name, settings.data_format, settings.columns or "all")
         typed |= dict(zip(OPTIONS, options, strict=True))
@@ -118,15 +118,15 @@ def run_resumable(
             _finish(settings, state, file, out)
             _say_until_when(settings, pager)
             return
-        # The whole block: closing a part whose rows could not be written fails as well.
+        # The whole block is covered: closing a part whose rows could not be written fails as well.
         with naming(out), _exclusive(file, out) as part:
-            # Again: another process may have written in the meantime.
+            # Read again, as another process may have written the file in the meantime.
             state = _matching(State.load(file), initial, file)
             if not state.done:
                 check_out(settings)
                 pager = call(**arguments, resume=state.checkpoint)
                 _write(settings, state, file, pager, part)
-            # Windows replaces no file that is open.
+            # Windows does not replace an open file.
             part.close()
             _finish(settings, state, file, out)
 
@@ -223,7 +223,7 @@ def _record(
 def _finish(settings: Settings, state: State, file: Path, out: Path) -> None:
     part = _part_of(out)
     if part.exists() and out.exists() and part.samefile(out):
-        # It has both names: an earlier run ended there.
+        # An earlier run ended while the file had both names.
         remove(part)
     if part.exists() and part.stat().st_size == state.length:
         replace_file(part, out, settings.force)
@@ -273,6 +273,6 @@ def _exclusive(file: Path, out: Path) -> Iterator[BinaryIO]:
 
 
 def _opened(path: str, _: int) -> int:
-    """The file, created if it does not exist; not one that a link leads to."""
+    """Open the file, created if it does not exist; a link is not followed."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     return os.open(path, flags, 0o666)

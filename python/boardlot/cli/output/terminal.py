@@ -81,7 +81,7 @@ def logged_requests(settings: Settings) -> AbstractContextManager[None]:
 
 
 def logged_outages(settings: Settings) -> AbstractContextManager[None]:
-    """Write to stderr what followers log."""
+    """Write the log of followers to stderr."""
 
     def put(record: LogRecord, level: str, message: str) -> None:
         names = ("error", "code", "retryable", "hint")
@@ -95,7 +95,8 @@ def logged_outages(settings: Settings) -> AbstractContextManager[None]:
 def _handled(
     name: str, put: Callable[[LogRecord, str, str], None], *, debug: bool = False
 ) -> Iterator[None]:
-    """Pass what a logger gets to `put`, with its level and its message, and to nobody else."""
+    """Pass each record of a logger to `put`, with its level and message, and to no other handler.
+    """
     import logging
 
     class Handler(logging.Handler):

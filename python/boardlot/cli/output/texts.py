@@ -1,4 +1,4 @@
-"""Numbers, dates and times as text: as `--where` has them, and as columns of text do."""
+"""Numbers, dates and times as text, in `--where` and in columns of text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TIME = re.compile(
     r"(\.(?P<fraction>\d{1,6}))?(?P<offset>[Zz]|[+-]\d\d:?\d\d)",
     re.ASCII,
 )
-# The service writes the second one for a date that it does not have.
+# The service writes `--` for a date that it does not have.
 NO_VALUE = ("", "--")
 # The resolution of the service's times, and of Python's.
 MICROSECOND = timedelta(microseconds=1)
@@ -67,7 +67,7 @@ def span_of(text: str, zone: tzinfo) -> tuple[datetime, datetime] | None:
         time = time_of(text)
         return None if time is None else (time, time)
     try:
-        # Each is converted by itself: a day has 23 or 25 hours where clocks change.
+        # Each end is converted by itself: a day has 23 or 25 hours if clocks change.
         start, end = (
             datetime(one.year, one.month, one.day, tzinfo=zone).astimezone(timezone.utc)
             for one in (day, day + timedelta(days=1))
@@ -87,7 +87,7 @@ def kind_of(text: str | None) -> str | None:
 
 
 def kinds_in(texts: Iterable[str | None]) -> dict[str, str]:
-    """The kinds of these values, each with the first value of it."""
+    """The kinds of these values, each with its first value."""
     found: dict[str, str] = {}
     for text in texts:
         kind = kind_of(text)

@@ -21,7 +21,7 @@ from boardlot.errors import ProtocolError
 MOST_ROWS = 1_048_575
 MOST_COLUMNS = 16_384
 LONGEST_TEXT = 32_767
-# A spreadsheet shows no more, and makes zeros of the others.
+# A spreadsheet shows no more digits, and replaces the others by zeros.
 MOST_DIGITS = 15
 # The first day that all spreadsheets count alike: 1900 is a leap year for some.
 FIRST_DAY = date(1900, 3, 1)
@@ -91,12 +91,12 @@ class Xlsx(Writer):
         try:
             self._book.close()
         except FileCreateError as error:
-            # It is made of the operating system's error.
+            # XlsxWriter's error contains the error of the operating system.
             raise error.args[0] from None
 
     def close(self) -> None:
         self._archive.is_open = False
-        # The rows of a sheet that was not completed: a full disk fails again.
+        # Closes the file of the rows of an incomplete sheet, which fails again on a full disk.
         with suppress(OSError):
             self._sheet.row_data_fh.close()
         self._folder.cleanup()
@@ -170,14 +170,14 @@ class Xlsx(Writer):
 class _ArchiveFile:
     """The destination of the ZIP archive that a spreadsheet is.
 
-    After an error, Python completes the archive when it is garbage collected, and would say on
-    stderr that it cannot: what is written then is ignored.
+    After an error, Python tries to complete the archive when the archive is garbage collected, and
+    would report the failure on stderr. So anything that is written then is ignored.
     """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.is_open = True
-        # Counted once it is ignored.
+        # The position that is counted once writes are ignored.
         self._position = 0
 
     def write(self, data: bytes) -> int:
