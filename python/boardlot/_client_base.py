@@ -1,5 +1,4 @@
-"""The base class of `Client` and `AsyncClient`: a compiled core, and the attributes that they show.
-"""
+"""The base class of `Client` and `AsyncClient`: a compiled core and public attributes."""
 
 from __future__ import annotations
 

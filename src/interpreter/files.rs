@@ -48,7 +48,7 @@ pub fn shown_path(path: PathBuf) -> String {
     texts::shown_path(&path)
 }
 
-/// Answers SQLite's authorizer: 0 for an action that only reads, 1 to refuse another one. A
+/// Responds to SQLite's authorizer: 0 for an action that only reads, 1 to refuse another one. A
 /// function in Python would run the handlers of signals, whose exceptions SQLite drops.
 #[pyfunction]
 #[pyo3(name = "_authorize_reading", signature = (action, _first, second, *_others))]

@@ -35,8 +35,7 @@ def missing_attribute(instance: object, name: str) -> AttributeError:
 
 
 def not_documented(name: str) -> str:
-    """The end of a sentence about a name that the service does not document; empty for other names.
-    """
+    """The end of a sentence about a name that is not documented; empty for other names."""
     if name.removeprefix("get_") not in UNDOCUMENTED:
         return ""
     return (

@@ -310,8 +310,7 @@ class Settings:
         return Login(oauth, store, store_name, of_profile)
 
     def client_options(self, identified: bool = True) -> dict[str, Any]:
-        """The arguments of a client of the selected service, with the selected credentials or none.
-        """
+        """The arguments of a client of the selected service, with its credentials or without."""
         self.check()
         options = {"rate_limit": self.request_rate, "read_only": self.read_only, **self.connection}
         if not identified:

@@ -26,8 +26,7 @@ def status_of(error: BaseException) -> int:
 
 
 def status_of_all(errors: Iterable[BaseException]) -> int:
-    """The exit status for several errors: trying again is enough if it is enough for each of them.
-    """
+    """The exit status for several errors: trying again must be enough for each of them."""
     statuses = {status_of(error) for error in errors}
     return 0 if not statuses else RETRYABLE if statuses == {RETRYABLE} else FAILED
 

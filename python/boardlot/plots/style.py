@@ -189,8 +189,7 @@ def far_apart(values: Iterable[float]) -> bool:
 
 
 def far_apart_within(values: Iterable[tuple[str, float]]) -> bool:
-    """True if values of any panel are unreadable on a linear axis; each value has its panel's name.
-    """
+    """True if values of any panel are unreadable on a linear axis; each has its panel's name."""
     panels: dict[str, list[float]] = {}
     for panel, value in values:
         panels.setdefault(panel, []).append(value)

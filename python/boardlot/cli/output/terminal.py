@@ -95,8 +95,7 @@ def logged_outages(settings: Settings) -> AbstractContextManager[None]:
 def _handled(
     name: str, put: Callable[[LogRecord, str, str], None], *, debug: bool = False
 ) -> Iterator[None]:
-    """Pass each record of a logger to `put`, with its level and message, and to no other handler.
-    """
+    """Pass each record of a logger, with level and message, to `put` and to no other handler."""
     import logging
 
     class Handler(logging.Handler):
