@@ -169,7 +169,7 @@ impl UserPath for Option<PathBuf> {
     }
 }
 
-/// The contents of the regular file with this path, without a byte order mark.
+/// Reads the contents of the regular file with this path, without a byte order mark.
 pub fn file_contents(py: Python<'_>, name: &str, path: &Path) -> PyResult<Vec<u8>> {
     let content = py.detach(|| atomic_file::check_regular(path).and_then(|()| fs::read(path)));
     let content = content.map_err(|error| {
@@ -178,7 +178,7 @@ pub fn file_contents(py: Python<'_>, name: &str, path: &Path) -> PyResult<Vec<u8
     Ok(without_mark(&content).to_vec())
 }
 
-/// The names of fields, passed one by one.
+/// Reads the names of fields, passed one by one.
 pub fn field_names(names: &Bound<'_, PyTuple>) -> PyResult<Vec<String>> {
     let name = |name: Bound<'_, PyAny>| match name.is_instance_of::<PyString>() {
         true => text("names", &name),

@@ -79,7 +79,7 @@ pub fn body(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
     Err(wrong_type("body", value, "a dict, a list or bytes"))
 }
 
-/// The body of a listing: a JSON object, to which a cursor is added for each page.
+/// Reads the body of a listing: a JSON object, to which a cursor is added for each page.
 pub fn body_members(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
     let Some(value) = value else { return Ok(Body::None) };
     let dict = value.cast::<PyDict>().map_err(|_| wrong_type("body", value, "a dict"))?;
@@ -142,7 +142,7 @@ pub fn compact_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     Err(raise(py, Error::config(format!("{name} cannot be written as JSON: {why}"))))
 }
 
-/// The caller's own headers; `name` is the argument, for messages.
+/// Reads the caller's own headers; `name` is the argument, for messages.
 pub fn headers(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<HeaderMap> {
     let read = |value| header_map(name, value);
     value.map_or_else(|| Ok(HeaderMap::new()), |value| reading(value.py(), || read(value)))

@@ -91,7 +91,7 @@ impl AwaitedCall {
         Ok(future)
     }
 
-    /// The result of the work, which has ended.
+    /// Returns the result of the work, which has ended.
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let received = match &mut *self.state() {
             State::Started { completion, .. } => completion.try_recv(),

@@ -26,7 +26,7 @@ use crate::interpreter::{
 use crate::prelude::*;
 use boardlot_client::extension::os::{callback_pool, process::shared};
 
-/// The event loop that runs on this thread.
+/// Returns the event loop that runs on this thread.
 pub fn running_loop(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     load_asyncio(py)?.invoke(()).map_err(|error| {
         if !is_refusal(py, &error) {

@@ -83,7 +83,7 @@ impl ReplayCore {
 /// request is refused, and no host can have it.
 const NOTHING_RECORDED: &str = "https://nothing-recorded.invalid";
 
-/// The cassette of an argument, and the base URL of the recorded service if it is known.
+/// Returns the cassette of an argument, and the base URL of the recorded service if it is known.
 pub fn cassette(name: &str, value: &Bound<'_, PyAny>) -> PyResult<(Arc<Cassette>, Option<String>)> {
     if let Some(recorder) = core_of::<RecorderCore>(value)? {
         return Ok((recorder.get().cassette.clone(), None));

@@ -99,7 +99,7 @@ impl ClientCore {
     }
 }
 
-/// The argument `resume`: a checkpoint.
+/// Reads the argument `resume`: a checkpoint.
 fn resume_text(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<String>> {
     match value {
         Some(value) if value.is_callable() => {
@@ -270,7 +270,7 @@ impl ClientCore {
         Self::run(this, Call::new(future, Box::new(finish)))
     }
 
-    /// The rows of an endpoint.
+    /// Fetches the rows of an endpoint.
     fn call<'py>(
         this: &Bound<'py, Self>,
         endpoint: &Bound<'py, PyAny>,
@@ -308,7 +308,7 @@ impl ClientCore {
         Ok(Pages::new(self.mode, pages, Some(owner)))
     }
 
-    /// The pages of an endpoint.
+    /// Returns the pages of an endpoint.
     fn pages(
         &self,
         owner: &Bound<'_, PyAny>,
@@ -412,7 +412,8 @@ impl ClientCore {
         Ok(Explanation(explained.or_raise(py)?))
     }
 
-    /// The rows of an endpoint for many keys, and the errors of the keys that failed.
+    /// Fetches the rows of an endpoint for many keys. Also returns the errors of the keys that
+    /// failed.
     fn fetch_many<'py>(
         this: &Bound<'py, Self>,
         endpoint: &Bound<'py, PyAny>,
@@ -430,7 +431,7 @@ impl ClientCore {
         many.fetch(core, base.mode, progress, this.as_any())
     }
 
-    /// The pages of an endpoint for many keys.
+    /// Returns the pages of an endpoint for many keys.
     fn pages_many(
         &self,
         owner: &Bound<'_, PyAny>,

@@ -26,7 +26,8 @@ pub fn read_connect_options(given: &Bound<'_, PyTuple>) -> PyResult<ConnectOptio
     Ok(options)
 }
 
-/// The contents of a PEM bundle of certificates, checked here so that the errors name the file.
+/// Reads the contents of a PEM bundle of certificates, checked here so that the errors name the
+/// file.
 pub fn authorities(py: Python<'_>, name: &str, path: &Path) -> PyResult<Arc<[u8]>> {
     let bundle = caller_arguments::file_contents(py, name, path)?;
     let checked = check_authorities(&bundle);
@@ -34,7 +35,7 @@ pub fn authorities(py: Python<'_>, name: &str, path: &Path) -> PyResult<Arc<[u8]
     Ok(bundle.into())
 }
 
-/// The certificate and key of one file, or of two. Errors name the file.
+/// Reads a certificate and its key from one file, or from two. Errors name the file.
 pub fn client_identity(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Arc<ClientIdentity>> {
     let py = value.py();
     let read = |file: &Bound<'_, PyAny>| -> PyResult<(PathBuf, Zeroizing<Vec<u8>>)> {

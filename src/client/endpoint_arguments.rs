@@ -39,7 +39,8 @@ pub fn built_in_endpoints(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
     PyTuple::new(py, rows.map(|(index, &row)| BuiltInEndpoint { index, row }).collect::<Vec<_>>())
 }
 
-/// The endpoint of a method, one that a user declared, or that of a method with this name.
+/// Returns the endpoint of an argument: a built-in one, one that a user declared, or the endpoint
+/// of a method with this name.
 pub fn endpoint_argument(value: &Bound<'_, PyAny>) -> PyResult<EndpointRef> {
     if let Ok(endpoint) = value.cast::<BuiltInEndpoint>() {
         return Ok(endpoint.get().row.into());

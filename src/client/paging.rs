@@ -46,7 +46,7 @@ impl DateRangeCore {
     }
 }
 
-/// The paging of an argument, or what is wrong with the name of its cursor.
+/// Returns the paging of an argument, or the mistake in the name of its cursor.
 pub fn paging_argument(paging: &Bound<'_, PyAny>) -> PyResult<Result<Paging, String>> {
     if let Some(range) = core_of::<DateRangeCore>(paging)? {
         return Ok(Ok(Paging::DateRange(range.get().0.clone())));

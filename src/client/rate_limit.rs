@@ -137,7 +137,8 @@ impl RateLimitCore {
     }
 }
 
-/// The rate limit of an argument: a number for one client, or a limit that several clients share.
+/// Reads the rate limit of an argument: a number for one client, or a limit that several clients
+/// share.
 pub fn client_rate(name: &str, value: &Bound<'_, PyAny>) -> PyResult<ClientRate> {
     if let Some(limit) = core_of::<RateLimitCore>(value)? {
         return Ok(ClientRate::Shared(limit.get().limit.clone()));
@@ -152,7 +153,7 @@ fn checked_rate(value: &Bound<'_, PyAny>) -> PyResult<f64> {
     rate("rate", value)
 }
 
-/// The description of a limit for `explain` and the doctor.
+/// Describes a limit for `explain` and the doctor.
 pub fn description(rate: Option<&ClientRate>) -> Option<String> {
     Some(match rate? {
         ClientRate::Own(rate) => format!("{rate} requests per second of this client"),
@@ -176,7 +177,7 @@ fn shown(usage: &Usage) -> String {
     format!("{free:.1} of {rate:.1} per second are free now, the next in {wait:.2} s")
 }
 
-/// The rate limit of a profile.
+/// Returns the rate limit of a profile.
 pub fn profile_rate(
     profile: &Profile,
 ) -> boardlot_client::extension::error::Result<Option<ClientRate>> {

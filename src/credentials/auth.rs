@@ -37,8 +37,8 @@ impl Auth {
         Ok(Auth { credentials, object: Some(value.clone().unbind()) })
     }
 
-    /// The credentials of a profile, for a client of this service; without one, for one that sends
-    /// nothing.
+    /// Returns the credentials of a profile, for a client of this service; without a service, for a
+    /// client that sends nothing.
     pub fn from_profile(
         py: Python<'_>,
         profile: Profile,

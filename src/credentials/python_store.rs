@@ -55,7 +55,8 @@ impl PythonStore {
         Ok((SharedStore::new(store, id), strong))
     }
 
-    /// The store that the object already has in this process, or the one just created for it.
+    /// Returns the store that the object already has in this process, or the store just created for
+    /// it.
     fn known_or(
         created: Arc<Self>,
         strong: Py<StrongRef>,

@@ -50,7 +50,7 @@ pub struct StoreObject {
 }
 
 impl StoreObject {
-    /// The store of an argument; without one, the keychain.
+    /// Returns the store of an argument; without an argument, the keychain.
     pub fn from_argument(
         py: Python<'_>,
         store: Option<&Bound<'_, PyAny>>,

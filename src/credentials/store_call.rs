@@ -72,7 +72,7 @@ pub fn check_signals() -> Result<()> {
     checked.unwrap_or(Ok(()))
 }
 
-/// The core's error for an exception that Python code raised.
+/// Makes the core's error for an exception that Python code raised.
 fn store_error(py: Python<'_>, name: &str, error: PyErr) -> Error {
     let is_store_error = import(py, "boardlot.errors")
         .and_then(|errors| error.value(py).is_instance(&errors.getattr("StoreError")?));

@@ -67,7 +67,7 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// The hooks, and the references that keep them alive.
+    /// Returns the hooks, and the references that keep them alive.
     pub fn new(
         on_request: Option<Bound<'_, PyAny>>,
         on_response: Option<Bound<'_, PyAny>>,

@@ -15,7 +15,7 @@ use boardlot_client::extension::{
     http::redactor_of_all_clients,
 };
 
-/// The exception for an error, ready to be raised.
+/// Makes the exception for an error, ready to be raised.
 pub fn raise(py: Python<'_>, error: Error) -> PyErr {
     // The error may show a value that was received long ago, and that may repeat a secret of any
     // client.
@@ -132,7 +132,7 @@ pub fn is_refusal(py: Python<'_>, exception: &PyErr) -> bool {
     })
 }
 
-/// The modules of the Python code through which an exception came.
+/// Returns the modules of the Python code that an exception has passed through.
 fn modules_of(py: Python<'_>, exception: &PyErr) -> PyResult<Vec<String>> {
     let mut modules = Vec::new();
     let mut next = exception.traceback(py).map(Bound::into_any);
@@ -144,8 +144,8 @@ fn modules_of(py: Python<'_>, exception: &PyErr) -> PyResult<Vec<String>> {
     Ok(modules)
 }
 
-/// The text of a caller's object, by its `__str__`. `Display` would drop an exception of that
-/// method.
+/// Returns the text of a caller's object, by its `__str__`. `Display` would drop an exception of
+/// that method.
 pub fn shown(value: &Bound<'_, PyAny>) -> PyResult<String> {
     callback::reading(value.py(), || Ok(value.str()?.to_string_lossy().into_owned()))
 }
@@ -156,12 +156,13 @@ pub fn is_own(py: Python<'_>, exception: &PyErr) -> bool {
     class.and_then(|class| exception.value(py).is_instance(&class)).unwrap_or(false)
 }
 
-/// The module of the exceptions: the one that is imported now, as some tools import packages again.
+/// Returns the module of the exceptions: the currently imported one, as some tools import packages
+/// again.
 fn classes(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     import(py, "boardlot.errors")
 }
 
-/// The exception object for an error.
+/// Makes the exception object for an error.
 pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
     let errors = classes(py)?;
     let attributes = PyDict::new(py);

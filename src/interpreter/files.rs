@@ -111,7 +111,7 @@ impl FileLock {
     }
 }
 
-/// The `OSError` that Python itself would raise.
+/// Makes the `OSError` that Python itself would raise.
 pub fn os_error(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
     if error.kind() == io::ErrorKind::AlreadyExists {
         let message = "was created in the meantime and is not replaced";

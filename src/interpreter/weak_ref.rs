@@ -37,13 +37,13 @@ impl WeakRef {
         Ok((strong.unbind(), WeakRef(weak.unbind())))
     }
 
-    /// The `StrongRef`, if it is alive and refers to this object.
+    /// Returns the `StrongRef`, if it is alive and refers to this object.
     pub fn strong(&self, object: &Bound<'_, PyAny>) -> Option<Py<StrongRef>> {
         let strong = self.0.bind(object.py()).upgrade()?.cast_into::<StrongRef>().ok()?;
         strong.get().0.is(object).then(|| strong.unbind())
     }
 
-    /// The object, if its `StrongRef` is alive.
+    /// Returns the object, if its `StrongRef` is alive.
     pub fn upgrade<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
         let strong = self.0.bind(py).upgrade()?;
         let strong = strong.cast::<StrongRef>().ok()?;

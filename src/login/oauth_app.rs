@@ -153,7 +153,7 @@ fn kept(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Zeroizing<Strin
     secret_text(name, value).map(Some)
 }
 
-/// The options for sending the requests of a login or an application.
+/// Reads the options for sending the requests of a login or an application.
 pub fn transport_options(
     py: Python<'_>,
     timeout: Option<f64>,

@@ -74,7 +74,7 @@ impl Collecting {
     }
 }
 
-/// The number of rows that a call with these limits will return, once the service has reported the
+/// Counts the rows that a call with these limits will return, once the service has reported the
 /// total.
 ///
 /// From the middle of a list, the total is not the number of remaining rows, which a cursor does

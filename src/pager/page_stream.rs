@@ -54,7 +54,7 @@ impl PageStream {
         Ok(PageStream { view, columns, schema, pages: AtomicUsize::new(0) })
     }
 
-    /// The rows of a page from an index on as a list of one batch.
+    /// Returns the rows of a page from an index on as a list of one batch.
     #[pyo3(signature = (page, start, /))]
     fn pages<'py>(&self, page: &Bound<'py, Page>, start: usize) -> PyResult<Bound<'py, PyList>> {
         let (py, view) = (page.py(), self.view.get());
@@ -69,8 +69,8 @@ impl PageStream {
         PyList::new(py, [Bound::new(py, Batch(batch.or_raise(py)?))?])
     }
 
-    /// The capsule of the stream of these batches. The consumer may call from any thread, attached
-    /// or not.
+    /// Makes the capsule of the stream of these batches. The consumer may call from any thread,
+    /// attached or not.
     fn capsule<'py>(&self, batches: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCapsule>> {
         let py = batches.py();
         let batches = Released::new(batches.try_iter()?.unbind());
@@ -122,7 +122,7 @@ fn stream_error(text: String) -> ArrowError {
     ArrowError::IoError(text.clone(), io::Error::other(text))
 }
 
-/// The class and text of an exception, with its checkpoint.
+/// Returns the class and text of an exception, with its checkpoint.
 fn shown(py: Python<'_>, error: &PyErr) -> String {
     let value = error.value(py);
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {

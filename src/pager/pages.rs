@@ -62,7 +62,7 @@ fn place(page: Option<&Bound<'_, Page>>, row: usize) -> Place {
 
 #[pymethods]
 impl Pages {
-    /// The page after this one, or the first one; `None` at the end of the list. Awaited in
+    /// Fetches the page after this one, or the first one; `None` at the end of the list. Awaited in
     /// `AsyncPager`.
     #[pyo3(signature = (page, /))]
     fn after<'py>(
@@ -133,8 +133,8 @@ impl Pages {
         RowView::new(self.core.listing(), RowBuilderPool::default())
     }
 
-    /// The rows of this view after a position, within the limits; and the position where they end.
-    /// Awaited in `AsyncPager`.
+    /// Collects the rows of this view after a position, within the limits. Also returns the
+    /// position where they end. Awaited in `AsyncPager`.
     #[pyo3(signature = (view, page, row, max_items, max_pages, progress, /))]
     fn all<'py>(
         &self,
@@ -158,8 +158,8 @@ impl Pages {
         collecting.collect(py, view, Vec::new, convert, Box::new(finish))
     }
 
-    /// The rows after a position as the frame of a method; and the position where they end. Awaited
-    /// in `AsyncPager`.
+    /// Collects the rows after a position as the frame of a method. Also returns the position where
+    /// they end. Awaited in `AsyncPager`.
     #[pyo3(signature = (view, page, row, method, decimals, invalid, progress, /))]
     fn frame<'py>(
         &self,

@@ -25,7 +25,7 @@ impl RecordBatches {
         Ok(RecordBatches { view, frame })
     }
 
-    /// The rows of a page from an index on as a list of one record batch.
+    /// Returns the rows of a page from an index on as a list of one record batch.
     #[pyo3(signature = (page, start, /))]
     fn pages<'py>(&self, page: &Bound<'py, Page>, start: usize) -> PyResult<Bound<'py, PyList>> {
         let (py, view) = (page.py(), self.view.get());

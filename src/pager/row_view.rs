@@ -71,7 +71,8 @@ impl RowView {
         rows.restricted_to(self.selection().cloned())
     }
 
-    /// The rows of a page from an index on, once it is checked that they have the selected fields.
+    /// Checks that the rows of a page from an index on have the selected fields, and returns the
+    /// rows.
     pub fn slice(&self, py: Python<'_>, page: &ListedPage, start: usize) -> PyResult<PageSlice> {
         let checked = self.undeclared.as_ref().map_or(Ok(()), |names| names.check(page.records()));
         checked.or_raise(py)?;
@@ -150,7 +151,7 @@ impl RowView {
         }
     }
 
-    /// The rows as one object.
+    /// Returns the rows as one object.
     #[pyo3(signature = (page, start, /))]
     fn pages<'py>(&self, page: &Bound<'py, Page>, start: usize) -> PyResult<Bound<'py, PyList>> {
         let py = page.py();

@@ -40,7 +40,7 @@ impl ArrowStream {
         block(py, stream)
     }
 
-    /// The parts of one result, in their order.
+    /// Joins the parts of one result, in their order.
     pub fn of(parts: Vec<Columns>) -> Result<Self> {
         Ok(ArrowStream(Mutex::new(Some(Columns::finish_parts(parts)?))))
     }
@@ -66,7 +66,7 @@ impl ArrowStream {
     }
 }
 
-/// The options with these names.
+/// Returns the options with these names.
 pub fn column_options(decimals: &str, invalid: &str, strings: &str) -> Result<ColumnOptions> {
     let invalid_option = |name: &str, value: &str, expected: &str| {
         let nearest = did_you_mean(value, expected.split('\'').skip(1).step_by(2));

@@ -209,7 +209,7 @@ fn is_instance(
     value.is_instance(class.import(value.py(), module, name)?)
 }
 
-/// The digits of an integer of any size.
+/// Returns the digits of an integer of any size.
 fn digits(number: &Bound<'_, PyInt>) -> Result<String, Refused> {
     let plain = number.py().get_type::<PyInt>().invoke((number,))?;
     let text =
@@ -238,7 +238,7 @@ fn write_float(number: f64, out: &mut String) {
     out.push_str(&python_text(number));
 }
 
-/// The text that Python shows for a float.
+/// Returns the text that Python shows for a float.
 fn python_text(number: f64) -> String {
     if number.is_nan() {
         return "nan".to_owned();
@@ -283,7 +283,7 @@ fn write_object(
     Ok(())
 }
 
-/// The name of a member of a dict.
+/// Reads the name of a member of a dict.
 pub fn name_of<'a>(name: &'a Bound<'_, PyAny>) -> Result<Cow<'a, str>, Refused> {
     let text = name.cast::<PyString>().ok().and_then(|name| name.to_cow().ok());
     text.ok_or_else(|| {

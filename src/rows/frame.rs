@@ -67,7 +67,7 @@ impl FrameTarget {
         Ok(FrameTarget { library, options })
     }
 
-    /// The frame of an Arrow stream.
+    /// Converts an Arrow stream to the frame.
     pub fn convert<'py>(
         self,
         py: Python<'py>,
@@ -77,7 +77,7 @@ impl FrameTarget {
         import(py, module)?.getattr(*function)?.invoke((stream,)).map(Bound::unbind)
     }
 
-    /// The pyarrow RecordBatch of one page.
+    /// Makes the pyarrow RecordBatch of one page.
     pub fn batch(self, py: Python<'_>, rows: &Rows) -> PyResult<Py<PyAny>> {
         let stream = ArrowStream::of_rows(py, rows, self.options)?;
         let frames = import(py, "boardlot.frames")?;
@@ -132,7 +132,7 @@ pub fn import_frame_library(
     library(py, method)?.import(py)
 }
 
-/// The library of a conversion.
+/// Returns the library of a conversion.
 pub fn library(py: Python<'_>, method: &str) -> PyResult<&'static FrameLibrary> {
     let found = [&PANDAS, &POLARS, &ARROW].into_iter().find(|library| library.method == method);
     found.ok_or_else(|| {

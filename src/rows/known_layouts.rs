@@ -56,7 +56,8 @@ impl<B> KnownLayouts<B> {
         self.page_layout = Some((page, layout, index));
     }
 
-    /// The values of an object that is not known by positions, and the index of its layout.
+    /// Splits an object whose values are not known by positions. Returns the values and the index
+    /// of the layout.
     pub fn split<'t>(
         &mut self,
         py: Python<'_>,
@@ -74,7 +75,7 @@ impl<B> KnownLayouts<B> {
         Ok((index, members.iter().map(|(_, value)| Raw::new(value.get())).collect()))
     }
 
-    /// The index of the layout of records with these keys.
+    /// Finds the index of the layout of records with these keys.
     pub fn find<'k>(
         &mut self,
         py: Python<'_>,

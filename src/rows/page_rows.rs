@@ -44,7 +44,7 @@ impl Rows {
         &self.rows
     }
 
-    /// The same rows with other slices of pages.
+    /// Returns these rows with other slices of pages.
     fn with(&self, rows: Core) -> Self {
         Rows { rows, builders: self.builders.clone() }
     }

@@ -43,7 +43,7 @@ impl RowBuilder {
         RowBuilder { spec, layouts: KnownLayouts::new(), key: Default::default(), count: 0 }
     }
 
-    /// The object of a record.
+    /// Makes the object of a record.
     pub fn object<'py>(
         &mut self,
         py: Python<'py>,
@@ -106,7 +106,7 @@ impl RowBuilder {
         Ok(())
     }
 
-    /// The index of the layout of a record of a page with a grid.
+    /// Returns the index of the layout of a record of a page with a grid.
     #[inline(never)]
     fn layout_of_page(
         &mut self,
@@ -121,7 +121,7 @@ impl RowBuilder {
         Ok(layout)
     }
 
-    /// The object of a record of a page without a grid.
+    /// Makes the object of a record of a page without a grid.
     #[inline(never)]
     fn object_of_members<'py>(
         &mut self,
@@ -142,7 +142,7 @@ impl RowBuilder {
         })
     }
 
-    /// The object of a JSON object within a record.
+    /// Makes the object of a JSON object within a record.
     fn inner_object<'py>(
         &mut self,
         py: Python<'py>,
@@ -173,7 +173,7 @@ impl KnownLayout<RowBuilder> {
         self.object(py, spec, |index| values.get(index).copied(), |_| None, key)
     }
 
-    /// The object of a record with these values. `previous` are the values of the record that
+    /// Makes the object of a record with these values. `previous` are the values of the record that
     /// filled the template, if that record is on the same page.
     #[inline(always)]
     fn object<'py, 't>(

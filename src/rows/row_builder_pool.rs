@@ -72,7 +72,7 @@ impl RowBuilderPool {
         &self.0.spec
     }
 
-    /// The object of a record.
+    /// Makes the object of a record.
     pub fn object<'py>(
         &self,
         py: Python<'py>,
@@ -110,7 +110,7 @@ impl RowBuilderPool {
         self.with_builder(|builder| builder.objects(py, key_name, first, count, receive))
     }
 
-    /// The objects of all records.
+    /// Makes the objects of all records.
     pub fn list<'py>(&self, py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyList>> {
         let mut objects = Vec::with_capacity(rows.len());
         let receive = &mut |object| objects.push(object);

@@ -61,7 +61,7 @@ impl From<PyErr> for LayoutError {
 }
 
 impl Layout {
-    /// The layout of records whose members have these names.
+    /// Makes the layout of records whose members have these names.
     pub fn new<'k>(
         py: Python<'_>,
         spec: &RowSpec,

@@ -86,7 +86,7 @@ impl RowSpec {
         RowSpec { selection: selection.cloned(), ..RowSpec::default() }
     }
 
-    /// The spec for these rows.
+    /// Returns the spec for these rows.
     pub fn of_rows(target: Target, rows: &Rows) -> Self {
         let selection = rows.selection().cloned();
         RowSpec { target, fields: rows.fields().clone(), selection }

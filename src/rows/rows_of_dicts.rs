@@ -29,8 +29,8 @@ pub fn rows_of_dicts(list: &Bound<'_, PyList>, fields: &Arc<[Field]>) -> PyResul
     Ok(Rows::new(vec![page.into()], fields))
 }
 
-/// The dicts as JSON; `None` if one has a value that JSON lacks. Runs no Python code except signal
-/// handlers.
+/// Writes the dicts as JSON; `None` if one has a value that JSON lacks. Runs no Python code except
+/// signal handlers.
 fn plain_json(list: &Bound<'_, PyList>) -> PyResult<Option<String>> {
     let (mut out, mut objects) = (String::with_capacity(list.len() * 256), 0);
     let mut names = KnownNames::default();
@@ -78,7 +78,7 @@ impl KnownNames {
     }
 }
 
-/// The dicts as JSON, and the fields that say what their columns are.
+/// Writes the dicts as JSON. Also returns the fields, which say what their columns are.
 fn planned_json(
     list: &Bound<'_, PyList>,
     declared: &Arc<[Field]>,
@@ -116,7 +116,7 @@ fn planned_json(
     Ok((out, fields))
 }
 
-/// The names and values of a row.
+/// Reads the names and values of a row.
 fn members<'py>(
     number: usize,
     row: &Bound<'py, PyAny>,

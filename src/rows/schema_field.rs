@@ -26,7 +26,7 @@ pub struct SchemaField {
 }
 
 impl SchemaField {
-    /// The fields of these rows, with the column of keys first.
+    /// Returns the fields of these rows, with the column of keys first.
     pub fn of_rows(rows: &Rows) -> Vec<Self> {
         let key_name = rows.key_name();
         let fields = rows.fields().iter().map(|field| Self::new(field, key_name));

@@ -46,7 +46,7 @@ pub fn response_parser<'py>(
 
 #[pymethods]
 impl ResponseParser {
-    /// The rows of a response with this body.
+    /// Parses the rows of a response with this body.
     fn __call__(&self, py: Python<'_>, body: PyBackedBytes) -> PyResult<Py<PyAny>> {
         let response = HttpResponse::new(Bytes::from_owner(body));
         let page = self.plan.parse_whole(&response).or_raise(py)?;
@@ -90,7 +90,7 @@ struct Bodies {
 }
 
 impl Bodies {
-    /// The next body of the window with this range.
+    /// Returns the next body of the window with this range.
     fn next(&self, listing: &PagedCall, range: Option<(i64, i64)>) -> Option<&Bytes> {
         let whole = listing.plan.request.time_range.as_ref().and_then(TimeRange::known);
         let window = match whole.zip(range) {

@@ -35,7 +35,7 @@ pub fn rows(value: &Bound<'_, PyAny>) -> PyResult<String> {
     compact_json("rows", rows.as_any())
 }
 
-/// The arguments that a request must have, as they are sent.
+/// Reads the arguments that a request must have, as they are sent.
 pub fn only(arguments: &Bound<'_, PyDict>) -> PyResult<Vec<(String, String)>> {
     let mut only = Vec::with_capacity(arguments.len());
     for (name, value) in arguments {
@@ -46,7 +46,7 @@ pub fn only(arguments: &Bound<'_, PyDict>) -> PyResult<Vec<(String, String)>> {
     Ok(only)
 }
 
-/// The argument that a request must have for an account of a built-in endpoint.
+/// Returns the argument that a request must have for an account of a built-in endpoint.
 pub fn account(name: &str, account: &Bound<'_, PyAny>) -> PyResult<Option<(String, String)>> {
     let Some(endpoint) = endpoint(name) else { return Ok(None) };
     let parameter = endpoint.parameters.iter().find(|parameter| {

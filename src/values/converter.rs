@@ -117,7 +117,7 @@ impl From<PushError> for Failure {
 type Converted<'py> = Result<Bound<'py, PyAny>, Failure>;
 
 impl Conversion {
-    /// The conversion of values of a declared kind for typed dicts.
+    /// Returns the conversion of values of a declared kind for typed dicts.
     pub fn of_kind(kind: Kind) -> Self {
         match kind {
             Kind::Text => Conversion::Text,

@@ -54,7 +54,7 @@ impl DateClasses {
         })
     }
 
-    /// The microseconds since 1970 of a datetime; `None` if it is naive.
+    /// Returns the microseconds since 1970 of a datetime; `None` for a naive one.
     pub fn micros_of(&self, value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
         let py = value.py();
         if self.utcoffset.bind(py).invoke((value,))?.is_none() {
@@ -64,7 +64,7 @@ impl DateClasses {
         since.floor_div(self.microsecond.bind(py))?.extract().map(Some)
     }
 
-    /// The aware UTC datetime of a number of microseconds since 1970.
+    /// Makes the aware UTC datetime of a number of microseconds since 1970.
     pub fn datetime_of<'py>(&self, py: Python<'py>, micros: i64) -> PyResult<Bound<'py, PyAny>> {
         self.next_datetime(py, micros, &mut None)
     }
@@ -97,7 +97,7 @@ impl DateClasses {
     }
 }
 
-/// The calendar date of a `date`, or of a `datetime` in its own time zone.
+/// Reads the calendar date of a `date`, or of a `datetime` in its own time zone.
 pub fn date(value: &Bound<'_, PyAny>) -> PyResult<Option<Date>> {
     let field = |name: &str| value.getattr(name)?.extract::<i16>();
     let (year, month, day) = (field("year")?, field("month")?, field("day")?);
@@ -108,7 +108,7 @@ pub fn date(value: &Bound<'_, PyAny>) -> PyResult<Option<Date>> {
 /// The start and the end of a range.
 pub type Datetimes<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
-/// The aware UTC datetimes of a range in microseconds since 1970.
+/// Makes the aware UTC datetimes of a range in microseconds since 1970.
 pub fn datetimes<'py>(
     py: Python<'py>,
     range: Option<(i64, i64)>,

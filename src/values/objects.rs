@@ -8,7 +8,7 @@ use crate::interpreter::{errors::is_refusal, signals::check_periodically};
 use crate::prelude::*;
 use boardlot_client::extension::decode::{Page, Rows, Value};
 
-/// A JSON value as Python reads it: integers of any size stay integers.
+/// Converts a JSON value as Python reads it: integers of any size stay integers.
 pub fn object<'py>(py: Python<'py>, value: &Value<'_>) -> Result<Bound<'py, PyAny>, ObjectError> {
     Ok(match value {
         Value::Null => py.None().into_bound(py),
@@ -53,7 +53,7 @@ pub fn number<'py>(py: Python<'py>, text: &str) -> Result<Bound<'py, PyAny>, Obj
     }
 }
 
-/// The members next to the list, as a dict.
+/// Returns the members next to the list, as a dict.
 pub fn meta<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     // If there are several pages for one key, or several without keys, the last one counts.

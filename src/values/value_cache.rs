@@ -74,7 +74,7 @@ impl ValueCache {
     }
 }
 
-/// The hash of a text. Texts of a field mostly differ in their last bytes.
+/// Hashes a text. Texts of a field mostly differ in their last bytes.
 #[inline(always)]
 fn hash(text: &[u8]) -> u64 {
     /// An odd number without a pattern: the fraction of the golden ratio.
@@ -90,7 +90,7 @@ fn hash(text: &[u8]) -> u64 {
     (last ^ text.len() as u64).wrapping_mul(SPREAD)
 }
 
-/// The index of a text among this many entries, by the upper bits of its hash.
+/// Returns the index of a text among this many entries, by the upper bits of its hash.
 #[inline(always)]
 fn place(hash: u64, entries: usize) -> usize {
     hash.rotate_left(ValueCache::ENTRIES.trailing_zeros()) as usize & entries.wrapping_sub(1)
