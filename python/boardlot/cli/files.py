@@ -41,8 +41,8 @@ def check_writable(path: Path) -> None:
     """Check that a file can be created or replaced there, without leaving anything behind.
 
     Raises:
-        OSError: The file cannot be written; the `filename` is the folder, or the path if it is not
-            one of a file.
+        OSError: The file cannot be created or replaced. The error's `filename` is the folder, or
+            the path if something other than a file is there.
     """
     # A missing folder is created with the file.
     path = path.absolute()

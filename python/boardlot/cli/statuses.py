@@ -26,7 +26,7 @@ def status_of(error: BaseException) -> int:
 
 
 def status_of_all(errors: Iterable[BaseException]) -> int:
-    """The exit status for several errors: trying again must be enough for each of them."""
+    """The exit status for several errors: retryable if trying again is enough for each."""
     statuses = {status_of(error) for error in errors}
     return 0 if not statuses else RETRYABLE if statuses == {RETRYABLE} else FAILED
 

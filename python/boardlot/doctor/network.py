@@ -225,7 +225,7 @@ def address_of(proxy: SplitResult) -> str:
 def read_proxy(url: str) -> SplitResult | None:
     """The URL of a proxy, which may lack a scheme; None if it is not valid.
 
-    The mistake in a URL is not reported: a password with a slash in it reads as a port.
+    The error in an invalid URL is not reported: a password with a slash in it reads as a port.
     """
     try:
         proxy = urlsplit(url if "://" in url else f"http://{url}")
