@@ -91,7 +91,7 @@ pub fn unchangeable(object: &Bound<'_, PyAny>, name: &str) -> PyErr {
     })
 }
 
-/// The error of setting an attribute, with what a test should use instead.
+/// The error of setting an attribute, with advice on what a test should use instead.
 pub fn unchangeable_but(
     object: &Bound<'_, PyAny>,
     name: &str,

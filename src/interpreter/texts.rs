@@ -84,8 +84,8 @@ text_arguments! {
 
 macro_rules! bytes_arguments {
     ($($name:ident)+) => {
-        /// The arguments of functions that are bytes, by their names: `#[pyo3(from_py_with =
-        /// bytes_of::data)]`.
+        /// The bytes arguments of functions, by their names:
+        /// `#[pyo3(from_py_with = bytes_of::data)]`.
         pub mod bytes_of {
             use super::{Bound, GivenBytes, PyAny, PyResult};
 

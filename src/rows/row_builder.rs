@@ -1,9 +1,9 @@
 //! Makes objects of records. The records of a list nearly always have the same keys in the same
 //! order.
 //!
-//! So the form of the objects is decided once for all records with the same keys (`Layout`), and
-//! only the values of each record are read. If the scan knows the layouts of a page's records, the
-//! keys of each layout are compared once, and values are cut out at the positions that the scan
+//! The form of the objects is therefore decided once for all records with the same keys (`Layout`),
+//! and only the values of each record are read. If the scan knows the layouts of a page's records,
+//! the keys of each layout are compared once, and values are cut out at the positions that the scan
 //! found; other records are split into their members. A dict is a copy of the previous record's
 //! dict, in which only the values that differ are replaced: no key is created. (Fields whose values
 //! rarely repeat are not compared.)
