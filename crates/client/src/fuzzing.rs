@@ -1,5 +1,5 @@
-//! Targets of the fuzzers in `fuzz/`: the parsers of untrusted bytes. No input makes them panic, and
-//! if there are two parsers for one format, they agree.
+//! Targets of the fuzzers in `fuzz/`: the parsers of untrusted bytes. They do not panic on any
+//! input, and two parsers of one format agree.
 
 use std::{
     collections::HashSet,
@@ -96,8 +96,8 @@ fn columns(page: Page, general: Page) {
     }
 }
 
-/// Records of any endpoint as columns, with any options, whole and in parts: with the same schema and
-/// every row, in linear time.
+/// Records of any endpoint as columns, with any options, whole and in parts: both have the same
+/// schema and every row, in linear time.
 pub fn columns_of_parts(data: &[u8]) {
     let Some((endpoint, choice, page)) = chosen(data) else { return };
     let Some(page) = page else { return };
@@ -145,8 +145,8 @@ pub fn columns_of_parts(data: &[u8]) {
     });
 }
 
-/// The values of records by every conversion to objects: member by member, from the scanned positions,
-/// and as one value. They agree on which values have the type of their field.
+/// The values of records by every conversion to objects: member by member, from the scanned
+/// positions, and as one value. All agree on which values have the type of their field.
 pub fn shapes(data: &[u8]) {
     let Some((endpoint, _, Some(page))) = chosen(data) else { return };
     let (fields, page) = (fields_of(endpoint), Arc::new(page));
@@ -197,8 +197,8 @@ fn fits(kind: Kind, json: &str) -> bool {
     checked != Err(PushError::Invalid)
 }
 
-/// An endpoint with records and a byte of choices, from the first two bytes; the others are its records,
-/// or a response.
+/// Chooses an endpoint with records and a byte of options by the first two bytes. The remaining
+/// bytes are its records, or a response.
 fn chosen(data: &[u8]) -> Option<(&'static Endpoint, u8, Option<Page>)> {
     let (choices, rest) = data.split_first_chunk::<2>()?;
     let [place, choice] = *choices;
@@ -222,8 +222,8 @@ fn fields_of(endpoint: &'static Endpoint) -> Vec<&'static Field> {
     }
 }
 
-/// Asserts that the time is linear in the input, with room for the sanitizer and a busy machine:
-/// quadratic work on the longest inputs takes far longer.
+/// Asserts that the time is linear in the input, with a margin for the sanitizer and a busy
+/// machine. Quadratic work on the longest inputs takes far longer.
 fn within_budget(bytes: usize, work: impl FnOnce()) {
     const ONCE: Duration = Duration::from_secs(1);
     const PER_BYTE: Duration = Duration::from_micros(40);
@@ -255,7 +255,7 @@ pub fn callback(data: &[u8]) {
     }
 }
 
-/// A private key as PEM or DER. Without a password: the file decides how long trying one takes.
+/// A private key as PEM or DER. No password is tried: the file decides how long trying one takes.
 pub fn key(data: &[u8]) {
     if let Ok(key) = KeyPair::read(data, None) {
         assert!(key.sign(b"payload").is_ok() && key.public_key_pem().is_ok(), "it signs");

@@ -25,9 +25,9 @@ use crate::{
     os::{entropy, fork_gate},
 };
 
-/// The largest file or text of a key that is read: an RSA key of 16,384 bits has 13 KB.
+/// Maximum size of a file or text with a key: an RSA key of 16,384 bits has 13 KB.
 const MAX_BYTES: usize = 1 << 16;
-/// RSA keys below this are refused.
+/// RSA keys with fewer bits are refused.
 pub const RSA_MIN_BITS: usize = 2048;
 
 const ED25519_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
@@ -36,7 +36,8 @@ const RSA_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1
 /// A private key that signs requests. Its memory is wiped when it is dropped.
 pub struct KeyPair(Private);
 
-/// Both by aws-lc-rs, in constant time; an Ed25519 signature takes 10 µs, and 17 by ed25519-dalek.
+/// Both kinds sign with aws-lc-rs, in constant time. An Ed25519 signature takes 10 µs, and 17 µs
+/// with ed25519-dalek.
 enum Private {
     Ed25519(Ed25519KeyPair),
     Rsa(RsaKeyPair),
@@ -56,7 +57,7 @@ impl Algorithm {
     /// All algorithms.
     pub const ALL: [Algorithm; 2] = [Algorithm::Ed25519, Algorithm::RsaSha256];
 
-    /// The service's own name for it.
+    /// Returns the service's own name for the algorithm.
     pub const fn as_str(self) -> &'static str {
         match self {
             Algorithm::Ed25519 => "Ed25519",
@@ -64,7 +65,7 @@ impl Algorithm {
         }
     }
 
-    /// The algorithm with this name.
+    /// Parses the name of an algorithm.
     pub fn parse(name: &str) -> Result<Self> {
         Algorithm::ALL.into_iter().find(|algorithm| algorithm.as_str() == name).ok_or_else(|| {
             let nearest = did_you_mean(name, Algorithm::ALL.map(Algorithm::as_str));
@@ -159,7 +160,7 @@ impl KeyPair {
         }
     }
 
-    /// Its signing algorithm.
+    /// Returns the signing algorithm of the key.
     pub fn algorithm(&self) -> Algorithm {
         match self.0 {
             Private::Ed25519(_) => Algorithm::Ed25519,
@@ -167,7 +168,8 @@ impl KeyPair {
         }
     }
 
-    /// The Base64 signature of the payload: the value of the Authorization header.
+    /// Signs the payload and returns the signature in Base64: the value of the Authorization
+    /// header.
     pub fn sign(&self, payload: &[u8]) -> Result<String> {
         match &self.0 {
             Private::Ed25519(key) => key
@@ -185,7 +187,7 @@ impl KeyPair {
         }
     }
 
-    /// The public key as PEM (SubjectPublicKeyInfo), as it is uploaded to the dashboard.
+    /// Returns the public key as PEM (SubjectPublicKeyInfo), as it is uploaded to the dashboard.
     pub fn public_key_pem(&self) -> Result<String> {
         let der: PublicKeyX509Der = match &self.0 {
             Private::Ed25519(key) => key.public_key().as_der(),
@@ -199,7 +201,7 @@ impl KeyPair {
 
 boardlot_service::shown_as!(KeyPair, |this| "KeyPair({})", this.algorithm().as_str());
 
-/// A new key pair as PEM: the private key (PKCS#8) and the public key. `bits` is for RSA.
+/// Generates a key pair as PEM: the private key (PKCS#8) and the public key. `bits` is for RSA.
 pub fn generate_key(algorithm: Algorithm, bits: usize) -> Result<(Zeroizing<String>, String)> {
     let private = match algorithm {
         Algorithm::Ed25519 => {
@@ -235,7 +237,7 @@ pub fn generate_key(algorithm: Algorithm, bits: usize) -> Result<(Zeroizing<Stri
     Ok((private, public))
 }
 
-/// The private key of a PEM text (PKCS#8), encrypted by AES-256 with a key of scrypt.
+/// Encrypts a private key in PEM (PKCS#8) by AES-256, with a key derived by scrypt.
 pub fn encrypted(private_pem: &str, password: &[u8]) -> Result<Zeroizing<String>> {
     let encrypt = || {
         let (_, document) = SecretDocument::from_pem(private_pem)?;
@@ -245,12 +247,13 @@ pub fn encrypted(private_pem: &str, password: &[u8]) -> Result<Zeroizing<String>
     encrypt().map_err(|error| unwritable(&error))
 }
 
-/// Ten times what is recommended for PBKDF2 with SHA-256, and four times what OpenSSL's largest example
-/// of scrypt needs: a file must not decide that reading it takes minutes or all memory.
+/// Ten times the iterations that are recommended for PBKDF2 with SHA-256. The limit for scrypt is
+/// four times the need of OpenSSL's largest example. A file must not be able to make its reader
+/// take minutes or all memory.
 const PBKDF2_ITERATIONS_MAX: u32 = 6_000_000;
 const SCRYPT_BYTES_MAX: u128 = 256 << 20;
 
-/// Refuses the costs of an encrypted key that no user chooses.
+/// Refuses an encrypted key whose costs no user would choose.
 fn check_cost(derivation: &Kdf) -> Result<()> {
     let refuse = |cost: String, max: &str| {
         Err(Error::config(format!(
@@ -276,7 +279,7 @@ fn check_cost(derivation: &Kdf) -> Result<()> {
     }
 }
 
-/// The name of an algorithm that is not read.
+/// Returns the name of an algorithm that is not supported.
 fn name(oid: &ObjectIdentifier) -> String {
     const NAMES: [(&str, &str); 7] = [
         ("1.2.840.10040.4.1", "DSA"),
@@ -291,7 +294,7 @@ fn name(oid: &ObjectIdentifier) -> String {
     NAMES.iter().find(|(known, _)| *known == oid).map_or(oid, |(_, name)| (*name).to_owned())
 }
 
-/// The error for an encryption that is not read, by its name.
+/// Returns the error for an unsupported encryption, which it names.
 fn unknown_encryption(document: &SecretDocument) -> Error {
     let scheme = SliceReader::new(document.as_bytes()).and_then(|mut reader| {
         Header::decode(&mut reader)?;
@@ -307,7 +310,7 @@ fn unknown_encryption(document: &SecretDocument) -> Error {
     ))
 }
 
-/// The PEM label of bare DER, by its first members.
+/// Finds the PEM label for bare DER, by its first members.
 fn der_label(bytes: &[u8]) -> Option<&'static str> {
     let mut reader = SliceReader::new(bytes).ok()?;
     Header::decode(&mut reader).ok()?;
@@ -342,7 +345,7 @@ fn is_certificate(bytes: &[u8]) -> bool {
     parts().unwrap_or(false)
 }
 
-/// The PEM label and the DER content. A file may contain certificates besides its key.
+/// Returns the PEM label and the DER content. A file may contain certificates besides its key.
 fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
     let unreadable = || {
         Error::config(

@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// The time for which to use a token that is still valid after an early refresh has failed.
+/// How long a token that is still valid is used after an early refresh has failed.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Sends requests for tokens, with the proxy, certificates and limits of the client that uses them.
@@ -39,7 +39,8 @@ pub trait TokenEndpoint: Send + Sync + 'static {
     ) -> BoxFuture<'_, Result<TokenResponse>>;
 }
 
-/// The one slot of a login in this process: all credentials share it that have the same key in the same store.
+/// The one slot of a login in this process. All credentials with the same key in the same store
+/// share it.
 ///
 /// | From | By | To |
 /// |---|---|---|
@@ -49,7 +50,7 @@ pub trait TokenEndpoint: Send + Sync + 'static {
 /// | `Empty`, `Fresh`, `Refused` | [`join_refresh`](Self::join_refresh): a caller needs other tokens | `Refreshing` |
 /// | `Refreshing` | its task ends, however it does | `Empty`, `Fresh` or `Refused` |
 ///
-/// The first three change what is known, and a refresh that is under way stays under way.
+/// The first three change the known state; a refresh that is under way continues.
 pub struct LoginSlot {
     login: Mutex<Login>,
     /// Held by the caller that takes the lock of the store. The others wait without a thread.
@@ -59,15 +60,16 @@ pub struct LoginSlot {
 #[derive(Default)]
 struct Login {
     state: State,
-    /// The tokens that the current ones replaced: the service may still repeat them, and the store still has
-    /// them if the current ones could not be saved.
+    /// The tokens that the current ones replaced. The service may still repeat them, and the store
+    /// still has them if the current ones could not be saved.
     replaced: Option<Arc<TokenSet>>,
-    /// The client secrets that the service did not accept for the stored tokens. That is no refusal of the tokens:
-    /// callers with the right secret refresh them.
+    /// Client secrets that the service did not accept for the stored tokens. The tokens themselves
+    /// are not refused: callers with the right secret refresh them.
     refused_secrets: Vec<(ClientSecret, Refusal)>,
 }
 
-/// The secret that the caller of a refresh has itself. Without one, that of the stored tokens is sent.
+/// The secret that the caller of a refresh passed. Without one, the secret of the stored tokens is
+/// sent.
 pub type ClientSecret = Option<Zeroizing<String>>;
 
 #[derive(Default)]
@@ -77,9 +79,11 @@ enum State {
     Empty,
     /// Tokens to send. An early refresh of them has failed if it is `paused_until` a later time.
     Fresh { tokens: Arc<TokenSet>, paused_until: Option<Instant> },
-    /// A task gets other tokens. `known` is one of the other states: what is known meanwhile, and after it.
+    /// A task is getting new tokens. `known` is one of the other states, which holds during the
+    /// refresh and after it.
     Refreshing { known: Box<State>, refresh: Refresh },
-    /// The service refused to refresh the stored tokens: it is not requested again until the store has others.
+    /// The service refused to refresh the stored tokens. No request is sent until the store has
+    /// others.
     Refused(Refusal),
 }
 
@@ -97,15 +101,15 @@ pub struct Refresh {
     pub outcome: watch::Receiver<Option<RefreshResult>>,
 }
 
-/// The outcome of a refresh, for all that wait for it.
+/// The outcome of a refresh, for all callers that wait for it.
 pub type RefreshResult = Result<Arc<TokenSet>, RefreshFailure>;
 
-/// The failure of a refresh.
+/// Reason for a failed refresh, by the callers that it concerns.
 #[derive(Clone)]
 pub enum RefreshFailure {
-    /// The failure of all callers.
+    /// The error of all callers.
     OfAll(Error),
-    /// The service did not accept the client secret: the failure of the callers that have the same one.
+    /// The service did not accept the client secret: the error of the callers with the same secret.
     OfSecret(Error),
 }
 
@@ -116,7 +120,7 @@ impl From<Error> for RefreshFailure {
 }
 
 impl State {
-    /// The state but for a refresh.
+    /// Returns the state without the refresh that may be under way.
     fn known(&self) -> &State {
         match self {
             State::Refreshing { known, .. } => known,
@@ -148,22 +152,22 @@ impl Login {
 }
 
 impl LoginSlot {
-    /// The slot of a login of which nothing is known.
+    /// Creates the slot of a login of which nothing is known.
     pub fn new() -> Self {
         LoginSlot { login: Mutex::default(), turn: Arc::default() }
     }
 
-    /// Identifies it in this process.
+    /// Identifies the slot in this process.
     pub fn id(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// The current tokens, in whatever condition they are.
+    /// Returns the current tokens, even if they have expired.
     pub fn tokens(&self) -> Option<Arc<TokenSet>> {
         self.login().state.tokens().cloned()
     }
 
-    /// The current tokens, if a caller with this secret can send them without a refresh.
+    /// Returns the current tokens if a caller with this secret can send them without a refresh.
     pub fn ready(&self, secret: &ClientSecret) -> Option<Arc<TokenSet>> {
         let login = self.login();
         let State::Fresh { tokens, paused_until } = login.state.known() else { return None };
@@ -176,12 +180,12 @@ impl LoginSlot {
         (!tokens.expires_soon(now_ms()) || is_paused()).then(|| tokens.clone())
     }
 
-    /// The current tokens, if they have not expired.
+    /// Returns the current tokens if they have not expired.
     pub fn valid(&self) -> Option<Arc<TokenSet>> {
         self.tokens().filter(|tokens| !tokens.is_expired(now_ms()))
     }
 
-    /// The tokens that the service may repeat: the current ones, and those that they have replaced.
+    /// Returns the tokens that the service may repeat: the current ones and the ones before them.
     pub fn known_tokens(&self) -> [Option<Arc<TokenSet>>; 2] {
         let login = self.login();
         let current = match login.state.known() {
@@ -191,8 +195,8 @@ impl LoginSlot {
         [current.cloned(), login.replaced.clone()]
     }
 
-    /// Returns the stored tokens, or the current ones if they replaced those and could not be
-    /// saved.
+    /// Returns the stored tokens, or the current ones if they replaced the stored tokens and could
+    /// not be saved.
     pub fn newest(&self, stored: TokenSet) -> Arc<TokenSet> {
         let login = self.login();
         let is_replaced = login.replaced.as_ref().is_some_and(|replaced| replaced.is_same(&stored));
@@ -202,7 +206,8 @@ impl LoginSlot {
         }
     }
 
-    /// The error of an earlier refresh of these tokens by this process, if the service refused it.
+    /// Returns the error of an earlier refresh of these tokens by this process, if the service
+    /// refused it.
     pub fn refusal(&self, stored: &TokenSet) -> Option<Error> {
         match self.login().state.known() {
             State::Refused(refusal) if refusal.stored.is_same(stored) => {
@@ -212,12 +217,13 @@ impl LoginSlot {
         }
     }
 
-    /// The error of an earlier refresh of these tokens, if the service did not accept this secret.
+    /// Returns the error of an earlier refresh of these tokens, if the service did not accept this
+    /// secret.
     pub fn refusal_of_secret(&self, secret: &ClientSecret, stored: &TokenSet) -> Option<Error> {
         self.login().refusal_of_secret(secret, stored).cloned()
     }
 
-    /// These tokens are the current ones from now on.
+    /// Makes these the current tokens.
     pub fn set_tokens(&self, tokens: Arc<TokenSet>) -> Arc<TokenSet> {
         let mut login = self.login();
         match login.state.tokens() {
@@ -230,7 +236,8 @@ impl LoginSlot {
         tokens
     }
 
-    /// The current tokens have replaced these in the store, or will as soon as they can be saved.
+    /// Remembers tokens that the current ones have replaced in the store, or will replace when they
+    /// can be saved.
     pub fn set_replaced(&self, tokens: TokenSet) {
         self.login().replaced = Some(Arc::new(tokens));
     }
@@ -242,31 +249,31 @@ impl LoginSlot {
         }
     }
 
-    /// The service refused to refresh the stored tokens.
+    /// Remembers that the service refused to refresh the stored tokens.
     pub fn refuse(&self, refusal: Refusal) {
         *self.login().state.known_mut() = State::Refused(refusal);
     }
 
-    /// The service did not accept this secret for the stored tokens.
+    /// Remembers that the service did not accept this secret for the stored tokens.
     pub fn refuse_secret(&self, secret: ClientSecret, refusal: Refusal) {
         let refused = &mut self.login().refused_secrets;
         refused.retain(|(other, of)| *other != secret && of.stored.is_same(&refusal.stored));
         refused.push((secret, refusal));
     }
 
-    /// Nothing is known from now on.
+    /// Forgets the tokens and the refusals.
     pub fn clear(&self) {
         *self.login().state.known_mut() = State::Empty;
     }
 
-    /// Waits until nothing else in this process changes these tokens in the store.
+    /// Waits until no other caller in this process changes these tokens in the store.
     pub async fn turn(&self) -> Result<OwnedMutexGuard<()>> {
         let turn = self.turn.clone().lock_owned();
         timeout(REFRESH_LOCK_TIMEOUT, turn).await.map_err(|_| still_locked())
     }
 
-    /// The refresh that is under way, or a new one. It is a task of its own, so that a cancelled caller
-    /// does not end it for the others.
+    /// Returns the refresh that is under way, or starts one. A refresh is a task of its own, so
+    /// that a cancelled caller does not end it for the others.
     pub fn join_refresh<F>(
         self: &Arc<Self>,
         client_secret: &ClientSecret,
@@ -284,8 +291,8 @@ impl LoginSlot {
         let known = Box::new(std::mem::take(&mut login.state));
         login.state = State::Refreshing { known, refresh: refresh.clone() };
         drop(login);
-        // Made before the task: one that is never polled, panics or cannot be spawned must not keep callers
-        // waiting forever.
+        // Created before the task: a task that is never polled, panics or cannot be spawned must
+        // not keep callers waiting forever.
         let (work, under_way) = (start(), UnderWay(self.clone()));
         let origin = Origin { refreshing: Some(self.id()), ..origin() };
         spawn_shared(on_behalf_of(origin, async move {
@@ -345,7 +352,7 @@ mod tests {
 
     type Change<'a> = &'a dyn Fn(&LoginSlot);
 
-    /// Ends when a test says so.
+    /// Starts a refresh that ends when the test tells it to.
     fn refreshing(slot: &Arc<LoginSlot>) -> tokio::sync::oneshot::Sender<RefreshResult> {
         let (end, outcome) = tokio::sync::oneshot::channel();
         let start = || async { outcome.await.expect("an outcome") };
@@ -408,7 +415,7 @@ mod tests {
         assert!(slot.ready(&None).is_none() && slot.valid().is_some());
         slot.pause_refresh();
         assert!(slot.ready(&None).is_some());
-        // Read again, they are the same; others are not paused.
+        // The same tokens, read again, are still paused; other tokens are not.
         slot.set_tokens(Arc::new(expiring.clone()));
         assert!(slot.ready(&None).is_some());
         expiring.access_token = Zeroizing::new("b".to_owned());

@@ -16,8 +16,8 @@ use super::{
 };
 use crate::{error::Result, os::process::shared};
 
-/// A token store, as all credentials share it that are created for the same one: made of the `Arc` of a
-/// [`TokenStore`] by `.into()`.
+/// A token store that all credentials created for it share. Made from the `Arc` of a [`TokenStore`]
+/// by `.into()`.
 #[derive(Clone)]
 pub struct SharedStore {
     store: Arc<dyn TokenStore>,
@@ -25,26 +25,26 @@ pub struct SharedStore {
 }
 
 impl SharedStore {
-    /// A store with its id.
+    /// Creates a store with this id.
     #[doc(hidden)]
     pub fn new(store: Arc<dyn TokenStore>, id: StoreId) -> Self {
         SharedStore { store, id }
     }
 
-    /// The store itself.
+    /// Returns the store itself.
     #[doc(hidden)]
     pub fn store(&self) -> Arc<dyn TokenStore> {
         self.store.clone()
     }
 
-    /// Stores a value. New tokens make what is known about a refusal of others useless: it is deleted here,
-    /// for every caller, so that a store does not grow.
+    /// Stores a value. New tokens make the stored refusal of earlier tokens useless, so the refusal
+    /// is deleted here, for every caller: a store does not grow.
     #[doc(hidden)]
     pub fn save(&self, key: &str, value: &[u8]) -> Result<()> {
         self.store.save(key, value)?;
         if is_token_key(key) {
             let refusal = refusal_key(key);
-            // The tokens are saved: a refusal that stays is of others, and harmless.
+            // The tokens are saved. A refusal that remains is about other tokens, and harmless.
             if let Ok(Some(_)) = self.store.load(&refusal) {
                 let _ = self.store.delete(&refusal);
             }
@@ -74,7 +74,7 @@ boardlot_service::shown_as!(SharedStore, "SharedStore(..)");
 pub struct StoreId(u64);
 
 impl StoreId {
-    /// The id of a store that has none yet.
+    /// Creates the id of a store that has none yet.
     pub fn new() -> Self {
         StoreId(next_number())
     }
@@ -91,7 +91,7 @@ fn next_number() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The slots that are in use in this process, each with the credentials that use it.
+/// The slots that this process uses, each with the credentials that use it.
 #[derive(Default)]
 struct InUse(Mutex<HashMap<Arc<SlotKey>, Users>>);
 
@@ -99,20 +99,21 @@ struct InUse(Mutex<HashMap<Arc<SlotKey>, Users>>);
 type SlotKey = (StoreId, String);
 type Users = (Arc<LoginSlot>, HashSet<u64>);
 
-/// The slot of one login: found when it is first used in a process, as its key has the service in it.
+/// The slot of one login. It is looked up at the first use in a process, because its key contains
+/// the service.
 pub struct OwnSlot {
-    /// Identifies the credentials that have it.
+    /// Identifies the credentials that have the slot.
     user: u64,
     key: OnceLock<Arc<SlotKey>>,
 }
 
 impl OwnSlot {
-    /// A slot that has not been used.
+    /// Creates a slot that has not been used.
     pub fn new() -> Self {
         OwnSlot { user: next_number(), key: OnceLock::new() }
     }
 
-    /// The slot, which is that of this key in the store.
+    /// Returns the slot for this key in the store.
     pub fn get(
         &self,
         store: &SharedStore,

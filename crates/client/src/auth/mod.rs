@@ -1,5 +1,6 @@
-//! Credentials: API keys and the signature of the canonical request, bearer tokens, and the tokens of
-//! a login with their stores. Nothing here sends: a refresh sends by a trait that `http` implements.
+//! Credentials: API keys and the signature of the canonical request, bearer tokens, and the tokens
+//! of a login with their stores. This module sends no requests itself: a refresh sends its request
+//! through a trait that `http` implements.
 
 mod key;
 mod login_slot;
@@ -44,7 +45,7 @@ pub enum Credentials {
         key_id: String,
         /// The private key.
         key: Arc<KeyPair>,
-        /// The service that they belong to.
+        /// The service that the credentials belong to.
         #[doc(hidden)]
         origin: Arc<Origin>,
     },
@@ -53,7 +54,7 @@ pub enum Credentials {
     Bearer {
         /// The token.
         token: Arc<Zeroizing<String>>,
-        /// The service that they belong to.
+        /// The service that the credentials belong to.
         #[doc(hidden)]
         origin: Arc<Origin>,
     },
@@ -62,7 +63,7 @@ pub enum Credentials {
 }
 
 impl Credentials {
-    /// Credentials with an API key: the id that the service gave it, and the private key.
+    /// Creates credentials with an API key: the id that the service gave it, and the private key.
     pub fn api_key(key_id: impl Into<String>, key: impl Into<Arc<KeyPair>>) -> Result<Self> {
         let (key_id, key) = (key_id.into(), key.into());
         if is_header_value(&key_id) {
@@ -72,7 +73,7 @@ impl Credentials {
         }
     }
 
-    /// Credentials with a bearer token.
+    /// Creates credentials with a bearer token.
     pub fn bearer(token: impl Into<Zeroizing<String>>) -> Result<Self> {
         let token = token.into();
         if is_header_value(&token) {
@@ -87,7 +88,7 @@ impl Credentials {
         }
     }
 
-    /// Their own secret: a bearer token or a client secret.
+    /// Returns the secret of the credentials: a bearer token or a client secret.
     #[doc(hidden)]
     pub fn secret(&self) -> Option<&str> {
         match self {
@@ -97,7 +98,7 @@ impl Credentials {
         }
     }
 
-    /// The login, if they are one.
+    /// Returns the login if the credentials are one.
     #[doc(hidden)]
     pub fn login(&self) -> Option<&OAuth> {
         match self {
@@ -106,7 +107,7 @@ impl Credentials {
         }
     }
 
-    /// Binds them to this service; an error if they belong to another one.
+    /// Binds the credentials to this service. Fails if they belong to another one.
     #[doc(hidden)]
     pub fn bind(&self, origin: &str) -> Result<()> {
         match self {

@@ -1,7 +1,7 @@
 //! OAuth credentials: the tokens of a login, stored and refreshed.
 //!
-//! Refreshes are single-flight: within a process all callers that need a new token of a user share one
-//! refresh and its outcome, success or failure.
+//! Refreshes are single-flight: within a process, all callers that need a new token of a user share
+//! one refresh and its outcome, success or failure.
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,28 +20,29 @@ use crate::{
     os::{callback_pool, origin::origin},
 };
 
-/// The longest name of a user.
+/// Maximum length of a user's name.
 const USER_MAX_CHARS: usize = 256;
 
-/// The tokens of a login: those of one client in a store, for one service. They are refreshed when they have to be,
-/// once for all who wait. In another run, `OAuth::new(client_id, None, store)` finds the tokens that a
-/// [`LoginFlow`](crate::LoginFlow) has stored.
+/// The tokens of a login: the tokens of one client in a store, for one service. They are refreshed
+/// when needed, once for all callers that wait. In another run, `OAuth::new(client_id, None,
+/// store)` finds the tokens that a [`LoginFlow`](crate::LoginFlow) has stored.
 pub struct OAuth {
     /// The id of the client.
     pub client_id: String,
     user: Option<String>,
-    /// The profile that they come from.
+    /// The profile that the credentials come from.
     pub(super) profile: OnceLock<String>,
     pub(super) client_secret: Option<Zeroizing<String>>,
     pub(super) store: SharedStore,
-    /// The service's address: passed, or that of the first client that uses these credentials.
+    /// The service's address: passed, or the address of the first client that uses these
+    /// credentials.
     origin: Origin,
     /// Shared by all credentials of the same user.
     slot: OwnSlot,
 }
 
 impl OAuth {
-    /// The credentials of a client, whose tokens are in the store.
+    /// Creates the credentials of a client whose tokens are in the store.
     pub fn new(
         client_id: String,
         client_secret: Option<Zeroizing<String>>,
@@ -58,7 +59,7 @@ impl OAuth {
         }
     }
 
-    /// The credentials of one user of an application.
+    /// Makes these the credentials of one user of an application.
     #[doc(hidden)]
     pub fn of_user(self, user: Option<String>) -> Result<Self> {
         check_client_secret(self.client_secret())?;
@@ -76,25 +77,26 @@ impl OAuth {
         Ok(OAuth { user, ..self })
     }
 
-    /// The user of the application, if it has several.
+    /// Returns the user of the application, if it has several.
     #[doc(hidden)]
     pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
     }
 
-    /// The client secret that the caller passed; not the one in the store.
+    /// Returns the client secret that the caller passed, not the one in the store.
     #[doc(hidden)]
     pub fn client_secret(&self) -> Option<&str> {
         self.client_secret.as_ref().map(|secret| secret.as_str())
     }
 
-    /// Sets the profile that they come from: errors name it.
+    /// Sets the profile that the credentials come from, for errors to name.
     #[doc(hidden)]
     pub fn set_profile(&self, name: String) {
         let _ = self.profile.set(name);
     }
 
-    /// The login that is needed if the tokens cannot be used, unless neither profile nor service is known.
+    /// Returns the login to do if the tokens cannot be used. None if neither profile nor service is
+    /// known.
     #[doc(hidden)]
     pub fn login(&self) -> Option<Login> {
         let profile = self.profile.get().cloned().map(Login::Profile);
@@ -103,32 +105,32 @@ impl OAuth {
         profile.or(of_user).or_else(service)
     }
 
-    /// The service that the credentials belong to, if already known.
+    /// Returns the service that the credentials belong to, if already known.
     #[doc(hidden)]
     pub fn origin(&self) -> Option<Arc<String>> {
         self.origin.get()
     }
 
-    /// Binds the credentials to this service; an error if they belong to another one.
+    /// Binds the credentials to this service. Fails if they belong to another one.
     #[doc(hidden)]
     pub fn bind(&self, origin: &str) -> Result<()> {
         self.origin.bind(origin)
     }
 
-    /// The token in use, if it needs no refresh.
+    /// Returns the token in use if it needs no refresh.
     #[doc(hidden)]
     pub fn cached_token(&self, rejected: Option<&TokenSet>) -> Result<Option<Arc<TokenSet>>> {
         let ready = self.slot()?.ready(&self.client_secret);
         Ok(ready.filter(|tokens| is_other(tokens, rejected)))
     }
 
-    /// The tokens that the service may repeat: those in use, and those that they have replaced.
+    /// Returns the tokens that the service may repeat: the tokens in use and the ones before them.
     #[doc(hidden)]
     pub fn known_tokens(&self) -> impl Iterator<Item = Arc<TokenSet>> {
         self.slot().ok().map(|slot| slot.known_tokens()).into_iter().flatten().flatten()
     }
 
-    /// A token to send now. `rejected` is one that the service has just rejected.
+    /// Returns a token to send now. `rejected` is a token that the service has just rejected.
     #[doc(hidden)]
     pub async fn token(
         self: &Arc<Self>,
@@ -140,7 +142,7 @@ impl OAuth {
             return Ok(current);
         }
         if origin().refreshing == Some(slot.id()) {
-            // A hook, log handler or store that the refresh waits for.
+            // This code is a hook, log handler or store that the refresh waits for.
             return slot.valid().filter(|token| is_other(token, rejected)).ok_or_else(|| {
                 let what = "this code runs during a refresh of the token, so it cannot wait for the new \
                             token";
@@ -148,8 +150,9 @@ impl OAuth {
             });
         }
         let rejected_token = rejected.map(|set| set.access_token.clone());
-        // A refresh that others began may have had another secret, or have begun before this token was
-        // rejected: if its outcome is of no use, the next one is joined. The deadline of the call ends this.
+        // A refresh that another caller began may have used another secret, or may have begun
+        // before this token was rejected. If its outcome is useless, this joins the next one. The
+        // deadline of the call ends the loop.
         loop {
             let mut is_own = false;
             let start = || {
@@ -175,7 +178,7 @@ impl OAuth {
         }
     }
 
-    /// The stored tokens, expired or not: for their scopes and expiry.
+    /// Returns the stored tokens, expired or not: for their scopes and expiry.
     pub async fn stored_token(self: &Arc<Self>) -> Result<Arc<TokenSet>> {
         let slot = self.slot()?;
         if let Some(current) = slot.tokens() {
@@ -186,8 +189,8 @@ impl OAuth {
         Ok(if slot.refusal(&stored).is_none() { slot.set_tokens(stored) } else { stored })
     }
 
-    /// The stored tokens, read again: another process may have replaced or deleted them. An error if
-    /// their refresh was rejected.
+    /// Reads the stored tokens again: another process may have replaced or deleted them. Fails if
+    /// the service rejected their refresh.
     pub async fn reload(self: &Arc<Self>) -> Result<Arc<TokenSet>> {
         let slot = self.slot()?;
         let this = self.clone();
@@ -237,8 +240,8 @@ impl OAuth {
         Ok(())
     }
 
-    /// Deletes the tokens and, unless they are those of a user, the client's registration. If there are
-    /// none, nothing is written.
+    /// Deletes the tokens and, unless they belong to a user of an application, the client's
+    /// registration. Writes nothing if there are none.
     pub async fn log_out(self: &Arc<Self>) -> Result<()> {
         let slot = self.slot()?;
         slot.clear();
@@ -260,7 +263,7 @@ impl OAuth {
             .await
         };
         let outcome = outcome.await;
-        // A refresh that ended meanwhile may have set its token.
+        // A refresh that ended in the meantime may have set its token.
         slot.clear();
         outcome
     }
@@ -282,7 +285,7 @@ impl OAuth {
         Ok(self.store.load(&self.key()?)?.is_some())
     }
 
-    /// Returns true if the store's registration is that of this client. Users of an application
+    /// Returns true if the store's registration belongs to this client. Users of an application
     /// have none.
     fn is_registered(&self) -> Result<bool> {
         if self.user.is_some() {
@@ -300,7 +303,7 @@ impl OAuth {
         Redactor::new(used.secrets().chain(self.client_secret()))
     }
 
-    /// The stored tokens, and whether the service refused to refresh them.
+    /// Reads the stored tokens, and whether the service refused to refresh them.
     pub(super) fn load(&self) -> Result<(TokenSet, bool)> {
         let set = self.load_tokens()?;
         let refused = self.store.load(&refusal_key(&self.key()?))?;
@@ -359,14 +362,15 @@ impl OAuth {
 
 boardlot_service::shown_as!(OAuth, |this| "OAuth({})", this.client_id);
 
-/// Runs blocking work on a thread for it.
+/// Runs blocking work on a thread for such work.
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
     callback_pool::run(work).await?
 }
 
-/// Checks a client secret (RFC 6749, appendix A.2). Without one, it is absent and not empty.
+/// Checks a client secret (RFC 6749, appendix A.2). A client without a secret has none rather than
+/// an empty one.
 pub fn check_client_secret(secret: Option<&str>) -> Result<()> {
     let refuse = |value| {
         let expected = "the secret of the registration, or none if the client has none";

@@ -12,11 +12,11 @@ use crate::error::{Error, Result};
 pub const BEGIN: &str = "-----BEGIN ";
 const DASHES: &str = "-----";
 
-/// A block: its label, and what its Base64 stands for.
+/// A block: its label and its decoded Base64.
 pub struct Block {
     /// The text after `BEGIN`.
     pub label: String,
-    /// The content; an error if it is not Base64, as with the headers of a traditionally encrypted key.
+    /// The content. None if it is not Base64, as with the headers of a traditionally encrypted key.
     pub content: Option<Zeroizing<Vec<u8>>>,
 }
 
@@ -28,8 +28,8 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The blocks of a text, whatever its white space, and whatever is between them. `name` is the argument;
-/// a block without its end is an error, so that none is lost.
+/// Finds the blocks of a text, with any white space and any text between them. `name` is the
+/// argument. A block without its end is an error, so that no block is lost.
 pub fn blocks(name: &str, text: &[u8]) -> Result<Vec<Block>> {
     let refuse = |what: String| Err(Error::config(format!("{name} is not valid PEM: {what}")));
     let (mut found, mut rest) = (Vec::new(), text);
@@ -37,7 +37,7 @@ pub fn blocks(name: &str, text: &[u8]) -> Result<Vec<Block>> {
         let Some((label, after)) = split_once(after, DASHES) else {
             return refuse("a BEGIN line without its end".to_owned());
         };
-        // Of what is not text, nothing is shown.
+        // If the label is not text, none of it is shown.
         let label = std::str::from_utf8(label).unwrap_or_default().trim().to_owned();
         let is_label = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == ' ';
         if label.is_empty() || label.len() > 64 || !label.chars().all(is_label) {

@@ -14,29 +14,29 @@ pub const CHALLENGE_METHOD: &str = "S256";
 pub struct Attempt {
     /// The code verifier, sent when the code is exchanged.
     pub verifier: Zeroizing<String>,
-    /// Sent with the authorization request and returned by the callback.
+    /// The state, sent with the authorization request and returned by the callback.
     pub state: Zeroizing<String>,
 }
 
 impl Attempt {
-    /// A verifier of 32 random bytes, 43 characters, and a state of as many.
+    /// Creates a verifier of 32 random bytes, as 43 characters, and a state of the same length.
     pub fn new() -> Result<Self> {
         Ok(Attempt { verifier: random_string()?, state: random_string()? })
     }
 
-    /// Returns true if the verifier is one of RFC 7636, section 4.1. One that comes from a session
-    /// may not be.
+    /// Returns true if the verifier has the form of RFC 7636, section 4.1. A verifier from a
+    /// session may not.
     pub fn has_valid_verifier(&self) -> bool {
         (43..=128).contains(&self.verifier.len())
             && self.verifier.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~".contains(&b))
     }
 
-    /// The challenge to send for its verifier.
+    /// Returns the challenge to send for the verifier.
     pub fn challenge(&self) -> String {
         challenge(&self.verifier)
     }
 
-    /// Returns true if a callback belongs to this attempt; compares in constant time.
+    /// Returns true if a callback belongs to this attempt. Compares in constant time.
     pub fn has_state(&self, state: &str) -> bool {
         same(state.as_bytes(), self.state.as_bytes())
     }
@@ -59,7 +59,7 @@ pub fn same(one: &[u8], other: &[u8]) -> bool {
     verify_slices_are_equal(one, other).is_ok()
 }
 
-/// 256 bits straight from the operating system, as 43 characters of the unreserved set.
+/// Returns 256 bits straight from the operating system, as 43 characters of the unreserved set.
 fn random_string() -> Result<Zeroizing<String>> {
     let mut bytes = Zeroizing::new([0u8; 32]);
     entropy::fill(bytes.as_mut())?;

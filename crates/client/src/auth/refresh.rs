@@ -1,9 +1,9 @@
-//! Refreshes the stored tokens of a login. Across processes the store's own lock decides which one
-//! sends the request; the others find its outcome when they read the store again: the new token, or that
-//! the service refused.
+//! Refreshes the stored tokens of a login. Across processes, the store's own lock decides which
+//! process sends the request. The others find its outcome when they read the store again: the new
+//! token, or the service's refusal.
 //!
-//! A refusal is saved beside the tokens and not over them. What the store has is read again before new
-//! tokens are saved: it may have those of a new login, or none after a logout.
+//! A refusal is saved beside the tokens and does not replace them. The store is read again before
+//! new tokens are saved: it may have the tokens of a new login, or none after a logout.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ const CLIENT_SECRET_ADVICE: &str = "Pass the `client_secret` of the registration
      If the client no longer exists, register it again and log in.";
 
 impl OAuth {
-    /// The current token, refreshed if necessary. One call at a time runs in this process.
+    /// Returns the current token, refreshed if necessary. One call at a time runs in this process.
     pub(super) async fn refresh(
         self: Arc<Self>,
         slot: Arc<LoginSlot>,
@@ -62,7 +62,7 @@ impl OAuth {
         Ok(current)
     }
 
-    /// An error if the service has refused to refresh these tokens: it is not requested again.
+    /// Fails if the service has refused to refresh these tokens, so that no request is sent again.
     pub(super) fn check_refused(
         &self,
         slot: &LoginSlot,
@@ -78,7 +78,7 @@ impl OAuth {
         }
     }
 
-    /// An error also if the service has not accepted the secret for these tokens.
+    /// Fails also if the service has not accepted the secret for these tokens.
     fn check_refresh(
         &self,
         slot: &LoginSlot,
@@ -90,7 +90,8 @@ impl OAuth {
         refused.map_or(Ok(()), |error| Err(RefreshFailure::OfSecret(error)))
     }
 
-    /// The service did not authenticate the client. The tokens are not at fault.
+    /// Returns the error for a client that the service did not authenticate. The tokens are not the
+    /// cause.
     fn invalid_client(&self, sent: bool, description: &str) -> Error {
         let why = if description.is_empty() { INVALID_CLIENT } else { description };
         let client_id = excerpt(&self.client_id);
@@ -110,7 +111,7 @@ impl OAuth {
             ),
         };
         let error = self.login_required(INVALID_CLIENT, &why);
-        // A profile's secret comes from its login.
+        // The secret of a profile comes from its login.
         if self.profile.get().is_some() {
             error
         } else {
@@ -128,7 +129,7 @@ struct LockedRefresh<'a> {
     rejected: Option<&'a Zeroizing<String>>,
     /// The tokens read from the store.
     in_store: TokenSet,
-    /// The same, or what replaced it and could not be saved.
+    /// The tokens from the store, or the tokens that replaced them and could not be saved.
     stored: Arc<TokenSet>,
 }
 
@@ -153,7 +154,7 @@ impl LockedRefresh<'_> {
         match endpoint.refresh(arguments).await {
             Ok(response) => {
                 let renewed = Arc::new(stored.refreshed(response, requested_at_ms));
-                // Before it is saved: the new token is valid even if saving it fails.
+                // Set before they are saved: the new token is valid even if saving it fails.
                 slot.set_tokens(renewed.clone());
                 slot.set_replaced(self.in_store.clone());
                 Ok(self.save(renewed).await?)
@@ -162,8 +163,9 @@ impl LockedRefresh<'_> {
         }
     }
 
-    /// Replaces the tokens that were read by new ones. If others that can be used are there by now,
-    /// it returns them. An error if the user has logged out meanwhile.
+    /// Replaces the tokens that were read by new ones. Returns the tokens of another login or
+    /// refresh if the store has usable ones by now. Fails if the user has logged out in the
+    /// meantime.
     async fn save(&self, renewed: Arc<TokenSet>) -> Result<Arc<TokenSet>> {
         let (oauth, before, new) = (self.oauth.clone(), self.in_store.clone(), renewed.clone());
         let rejected = self.rejected.cloned();
@@ -194,7 +196,7 @@ impl LockedRefresh<'_> {
         {
             return self.after_refusal(error, &excerpt(description), sends_secret).await;
         }
-        // Until it expires the token is still valid, and the service may recover before that.
+        // Until it expires the token is still valid, and the service may recover before then.
         if self.rejected.is_none() && !stored.is_expired(now_ms()) {
             let tokens = slot.set_tokens(stored.clone());
             slot.pause_refresh();
@@ -211,7 +213,7 @@ impl LockedRefresh<'_> {
         Err(error.into())
     }
 
-    /// The service has refused the refresh token, or this client.
+    /// Handles a response by which the service refuses the refresh token or this client.
     async fn after_refusal(
         &self,
         error: &str,
@@ -226,8 +228,8 @@ impl LockedRefresh<'_> {
             slot.refuse_secret(oauth.client_secret.clone(), refusal);
             return Err(RefreshFailure::OfSecret(error));
         }
-        // A new login may have been saved meanwhile. If the refusal cannot be saved, each of the processes
-        // that wait requests once itself.
+        // A new login may have been saved in the meantime. If the refusal cannot be saved, each
+        // waiting process sends one request of its own.
         let (this, refused) = (oauth.clone(), self.stored.clone());
         let (before, rejected) = (self.in_store.clone(), self.rejected.cloned());
         let work = move || {

@@ -1,4 +1,4 @@
-//! The headers of a signed request (section 5.2). The time is passed in.
+//! Headers of a signed request (section 5.2). The time is passed in.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
@@ -18,15 +18,15 @@ pub const X_TIMESTAMP: &str = "x-timestamp";
 /// The header with the nonce.
 pub const X_NONCE: &str = "x-nonce";
 
-/// A nonce of 128 bits from the operating system: a generator in this process would repeat itself in a
-/// forked child.
+/// Returns a nonce of 128 bits from the operating system. A generator in this process would repeat
+/// itself in a forked child.
 fn nonce() -> Result<String> {
     let mut bytes = [0u8; 16];
     entropy::fill(&mut bytes)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// The names and values of the headers that sign a request, given by its method, path, query and body.
+/// Returns the headers that sign a request, given by its method, path, query and body.
 pub fn signed_headers(
     key_id: &str,
     key: &KeyPair,
@@ -43,8 +43,8 @@ pub fn signed_headers(
     ])
 }
 
-/// The path and the query of a URL, as they are sent. The URL has to be as it is sent: an HTTP client that still had
-/// to encode or shorten it would send something else than what is signed.
+/// Splits a URL into its path and query. The URL has to be in its final form: an HTTP client that
+/// still encodes or shortens it would send something other than what is signed.
 pub fn target(url: &str) -> Result<(&str, &str)> {
     let invalid = |expected: &str| Err(Error::argument("url", "not as it is sent", expected));
     if !url.bytes().all(|byte| (b'!'..=b'~').contains(&byte)) {

@@ -1,4 +1,4 @@
-//! One thread for everything that a refresh, a login or a logout does with a store: a store may have one
+//! One thread for all work of a refresh, a login or a logout with a store: a store may have one
 //! connection for each thread, and its lock may belong to the thread that took it.
 
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -12,11 +12,12 @@ use crate::{
     os::simulated,
 };
 
-/// A thread that calls one store, until this is dropped. Then it releases the lock.
+/// A thread that calls one store until this is dropped. The drop releases the lock.
 pub struct StoreThread {
     store: Arc<dyn TokenStore>,
     jobs: mpsc::Sender<Job>,
-    /// In a simulation the caller runs the jobs: its time would wait for the end of the thread.
+    /// In a simulation the caller runs the jobs: the simulated time would otherwise wait for the
+    /// thread to end.
     simulated: Option<Mutex<Option<Guard>>>,
 }
 
@@ -39,7 +40,7 @@ impl StoreThread {
             }));
         }))
         .await?;
-        // It ends with the last sender of jobs.
+        // The thread ends with the last sender of jobs.
         drop(thread);
         Ok(StoreThread { store, jobs, simulated: None })
     }

@@ -23,7 +23,7 @@ use crate::{
 
 const ORIGIN: &str = "https://api.example.com";
 
-/// Responds with numbered tokens, or with a failure, once as many callers wait.
+/// Responds with numbered tokens or with a failure, once this many callers wait.
 struct Fake {
     requests: AtomicU32,
     failure: Option<ErrorKind>,
@@ -75,7 +75,7 @@ async fn credentials(store: &SharedStore, seconds: u64, at_ms: i64) -> Arc<OAuth
     oauth
 }
 
-/// Credentials over a store, with a client secret of the caller's.
+/// Credentials over a store, with a client secret from the caller.
 fn with_secret(store: &SharedStore, secret: Option<&str>) -> Arc<OAuth> {
     let secret = secret.map(|secret| Zeroizing::new(secret.to_owned()));
     let oauth = Arc::new(OAuth::new("c".into(), secret, store.clone()));
@@ -97,7 +97,8 @@ fn endpoint_for(
 }
 
 impl Fake {
-    /// Responds once the callers wait: on one thread, in turn, all of them do after so many turns.
+    /// Responds once the callers wait. On one thread they run in turn, so after enough turns all of
+    /// them do.
     async fn respond(&self) {
         while self.requests.load(Ordering::SeqCst) == 0 {
             tokio::task::yield_now().await;
@@ -119,7 +120,8 @@ async fn all_that_wait_share_one_refresh_and_one_failure() {
     for failure in [None, Some(invalid_grant()), Some(lost)] {
         let store = SharedStore::from(Arc::new(Memory::default()));
         let oauth = credentials(&store, 10, 0).await;
-        // Another object over the same store, as another client would have it. Failures are not stored.
+        // Other credentials over the same store, as another client would have them. Failures are
+        // not stored.
         let other = if failure.is_none() { with_secret(&store, None) } else { oauth.clone() };
         let (fake, endpoint) = endpoint(failure.clone());
         fake.callers.forget_permits(1);
@@ -154,13 +156,13 @@ async fn a_caller_with_another_secret_waits_for_the_refresh_and_then_decides_for
         let (outcomes, ()) = tokio::join!(calls, fake.respond());
         let token = outcomes[1].as_ref().expect("a token");
         match first.client_secret() {
-            // Refused for the secret of the other: this one sends its own.
+            // The service refused the secret of the other caller; this caller sends its own.
             Some("wrong") => {
                 assert_eq!(token.access_token.as_str(), "access-2");
                 let error = outcomes[0].as_ref().expect_err("refused").to_string();
                 assert!(error.contains("client_secret is wrong"), "{error}");
             }
-            // The token of the other is as good.
+            // The token of the other caller is as good.
             _ => {
                 assert_eq!(token.access_token.as_str(), "access-1");
                 assert_eq!(fake.requests.load(Ordering::SeqCst), 1);
@@ -204,7 +206,8 @@ async fn a_logout_and_new_tokens_count_at_once_while_a_refresh_is_under_way() {
         while fake.requests.load(Ordering::SeqCst) == 0 {
             tokio::task::yield_now().await;
         }
-        // It waits for the refresh, which has the turn, and then deletes what that has stored.
+        // The logout waits for the refresh, which has the turn, and then deletes the tokens that
+        // the refresh stored.
         let log_out = oauth.log_out();
         let (outcome, ()) = tokio::join!(log_out, fake.respond());
         outcome.expect("logged out");

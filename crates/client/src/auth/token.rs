@@ -1,4 +1,4 @@
-//! Token sets and client registrations: what a login returns and what a store holds.
+//! Token sets and client registrations: what a login returns and a store holds.
 
 use std::time::Duration;
 
@@ -12,11 +12,12 @@ use crate::{
     os::{simulated, texts::without_mark},
 };
 
-/// Incremented with every change that an older release would misread.
+/// Format version, incremented with every change that an older release would misread.
 const FORMAT_VERSION: u32 = 1;
-/// A token is refreshed this long before it expires, or a tenth of its lifetime if that is less.
+/// A token is refreshed this long before it expires, or a tenth of its lifetime before if that is
+/// less.
 const REFRESH_AHEAD_MAX: Duration = Duration::from_secs(60);
-/// A hundred years; longer lifetimes are reduced to it.
+/// A hundred years. Longer lifetimes are reduced to it.
 const LIFETIME_MAX_SECONDS: f64 = 3.2e9;
 
 /// The response of the token endpoint (section 2.2).
@@ -27,7 +28,7 @@ pub struct TokenResponse {
     pub refresh_token: Option<Zeroizing<String>>,
     /// The lifetime of the access token, if the service says so.
     pub lifetime: Option<Duration>,
-    /// `None` if the response omits it: the scopes are unchanged.
+    /// Granted scopes. `None` if the response omits them: the scopes are unchanged.
     pub scopes: Option<Vec<String>>,
 }
 
@@ -36,9 +37,9 @@ pub struct TokenResponse {
 #[serde(deny_unknown_fields)]
 pub struct TokenSet {
     version: u32,
-    /// The client that they were issued to.
+    /// The client to which the tokens were issued.
     pub client_id: String,
-    /// The application's user that they belong to.
+    /// The application's user to whom the tokens belong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// The secret of a confidential client.
@@ -49,10 +50,10 @@ pub struct TokenSet {
     /// The refresh token, if one was issued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<Zeroizing<String>>,
-    /// The expiry by the local clock, in milliseconds since 1970. `None` if the service did not
-    /// say: the access token is used until it is rejected.
+    /// The expiry by the local clock, in milliseconds since 1970. `None` if the response has no
+    /// lifetime: the access token is used until the service rejects it.
     pub expires_at_ms: Option<i64>,
-    /// The time when the access token is refreshed, a little ahead of that.
+    /// The time at which the access token is refreshed, a little before it expires.
     pub refresh_at_ms: Option<i64>,
     /// The granted scopes.
     pub scopes: Vec<String>,
@@ -62,7 +63,8 @@ pub struct TokenSet {
 }
 
 impl TokenSet {
-    /// The tokens of a new login; `requested_at_ms` is when the request was sent.
+    /// Creates the tokens of a new login; `requested_at_ms` is the time at which the request was
+    /// sent.
     pub fn new(client: &Registration, response: TokenResponse, requested_at_ms: i64) -> Self {
         TokenSet {
             client_secret: client.client_secret.clone(),
@@ -71,7 +73,8 @@ impl TokenSet {
         }
     }
 
-    /// The tokens that an application has for one of its users. It keeps its own client secret.
+    /// Creates the tokens of one user of an application. The application keeps its own client
+    /// secret.
     pub fn of_user(
         client_id: &str,
         user: Option<&str>,
@@ -93,7 +96,7 @@ impl TokenSet {
         }
     }
 
-    /// The tokens after a refresh. The service does not repeat the refresh token.
+    /// Returns the tokens after a refresh. The service does not repeat the refresh token.
     #[must_use]
     pub fn refreshed(&self, response: TokenResponse, requested_at_ms: i64) -> Self {
         let (expires_at_ms, refresh_at_ms) = times(response.lifetime, requested_at_ms);
@@ -124,7 +127,7 @@ impl TokenSet {
         self.expires_at_ms.is_some_and(|expires_at_ms| now_ms >= expires_at_ms)
     }
 
-    /// The set as a store holds it: JSON.
+    /// Writes the set as JSON, for a store.
     pub fn write(&self) -> Result<Zeroizing<Vec<u8>>> {
         write_json(self)
     }
@@ -135,7 +138,8 @@ impl TokenSet {
         if is_token(&set.access_token) { Ok(set) } else { Err(unreadable(what)) }
     }
 
-    /// Identifies these tokens, and tells nothing about them: what is stored about their refusal.
+    /// Identifies these tokens without telling anything about them: stored to remember their
+    /// refusal.
     pub fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
         let refresh_token = self.refresh_token.as_ref().map_or("", |token| token.as_str());
@@ -147,7 +151,7 @@ impl TokenSet {
         URL_SAFE_NO_PAD.encode(hash.finalize())
     }
 
-    /// Every secret in it, for redaction.
+    /// Returns every secret of the set, for redaction.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let others = self.refresh_token.iter().chain(&self.client_secret);
         std::iter::once(&self.access_token).chain(others).map(|secret| secret.as_str())
@@ -175,13 +179,14 @@ pub struct Registration {
     pub client_secret: Option<Zeroizing<String>>,
     /// The port of its redirect URI.
     pub redirect_port: u16,
-    /// A confidential client was asked for; the service may issue the secret elsewhere, and decides.
+    /// True if a confidential client was requested. The service decides, and may issue the secret
+    /// elsewhere.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confidential: bool,
 }
 
 impl Registration {
-    /// A client that was registered with this port.
+    /// Creates a client that was registered with this port.
     pub fn new(
         client_id: String,
         client_secret: Option<Zeroizing<String>>,
@@ -191,7 +196,7 @@ impl Registration {
         Registration { version, client_id, client_secret, redirect_port, confidential }
     }
 
-    /// The registration as a store holds it: JSON.
+    /// Writes the registration as JSON, for a store.
     pub fn write(&self) -> Result<Zeroizing<Vec<u8>>> {
         write_json(self)
     }
@@ -217,7 +222,7 @@ pub struct RegisteredClient {
     pub client_id: String,
     /// The secret of a confidential client, if the service issued one.
     pub client_secret: Option<Zeroizing<String>>,
-    /// Its time of registration, in seconds since 1970.
+    /// Time of registration, in seconds since 1970.
     pub client_id_issued_at: Option<i64>,
     pub client_name: Option<String>,
     pub redirect_uris: Option<Vec<String>>,
@@ -233,12 +238,12 @@ pub struct RegisteredClient {
 
 boardlot_service::shown_as!(RegisteredClient, |this| "RegisteredClient({})", this.client_id);
 
-/// The lifetime of a token in seconds; `None` if it is negative.
+/// Converts a lifetime in seconds; `None` if it is negative.
 pub fn lifetime(seconds: f64) -> Option<Duration> {
     (seconds >= 0.0).then(|| Duration::from_secs_f64(seconds.min(LIFETIME_MAX_SECONDS)))
 }
 
-/// The times at which an access token expires and is refreshed.
+/// Computes the times at which an access token expires and is refreshed.
 fn times(lifetime: Option<Duration>, requested_at_ms: i64) -> (Option<i64>, Option<i64>) {
     let after = |time: Duration| requested_at_ms.saturating_add(millis(time));
     let refresh_after = |lifetime: Duration| lifetime - (lifetime / 10).min(REFRESH_AHEAD_MAX);
@@ -250,7 +255,7 @@ pub fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Milliseconds since 1970 by the local clock.
+/// Returns the milliseconds since 1970 by the local clock.
 pub fn now_ms() -> i64 {
     millis(simulated::since_1970())
 }
@@ -259,7 +264,8 @@ fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Far above any token set, so that the buffer does not move and leave copies of secrets behind.
+/// Far above the size of any token set, so that the buffer does not move and leave copies of
+/// secrets behind.
 const JSON_MAX_BYTES: usize = 32 * 1024;
 
 fn write_json(value: &impl Serialize) -> Result<Zeroizing<Vec<u8>>> {

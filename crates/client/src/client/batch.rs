@@ -1,4 +1,5 @@
-//! One endpoint for many keys, some at a time: all records as one result, or the pages of all keys as one list.
+//! Calls one endpoint for many keys, several at a time: all records as one result, or the pages of
+//! all keys as one list.
 
 use std::{
     collections::BTreeMap,
@@ -20,8 +21,7 @@ use crate::{
     pages::{Listing, ListingOfKeys, PagedCall, Pages, Windows, check_windows},
 };
 
-/// The outcome of a call for many keys: the records of all keys in the order of the keys, and the
-/// failures.
+/// Outcome of a call for many keys: the records in the order of the keys, and the failures.
 #[derive(Debug, Default)]
 pub struct BatchOutcome {
     /// The records, each with its key.
@@ -33,9 +33,10 @@ pub struct BatchOutcome {
 /// A key of a call for many keys.
 #[derive(Debug, Clone)]
 pub struct BatchKey {
-    /// Its name among the results and failures.
+    /// Name of the key among the results and failures.
     pub text: String,
-    /// Its argument, or the reason why it cannot be sent: the key fails like one that the service rejects.
+    /// Argument for the key, or the reason why it cannot be sent. Such a key fails like one that
+    /// the service rejects.
     pub argument: Result<Argument>,
 }
 
@@ -47,9 +48,9 @@ impl From<Argument> for BatchKey {
 }
 
 impl Client {
-    /// Calls an endpoint for many keys, with at most `concurrency` requests at a time, each with the `fixed` arguments.
-    /// With `collect`, failures are collected in `errors`; otherwise the first one ends the call. `done` counts
-    /// finished keys.
+    /// Calls an endpoint for many keys, with at most `concurrency` requests at a time, each with
+    /// the `fixed` arguments. With `collect`, failures are collected in `errors`; otherwise the
+    /// first failure ends the call. `done` counts finished keys.
     #[doc(hidden)]
     pub async fn fetch_many(
         &self,
@@ -75,7 +76,7 @@ impl Client {
             None => fixed,
         };
         let concurrency = concurrency.max(1);
-        // With more keys, those are read side by side.
+        // With more keys, the keys are read concurrently.
         let windows = match windows {
             None | Some(Windows::Auto) if keys.len() * 2 < concurrency => Windows::Auto,
             None | Some(Windows::Auto) => Windows::Number(1),
@@ -114,7 +115,7 @@ impl Client {
         let mut errors = Vec::new();
         let mut slices = Vec::new();
         let mut fields: Vec<Field> = Vec::new();
-        // Each name once.
+        // Adds each name once.
         let mut add = |own: &[Field]| {
             for field in own {
                 if fields.iter().all(|known| known.name != field.name) {
@@ -147,9 +148,10 @@ impl Client {
         Ok(BatchOutcome { rows, errors })
     }
 
-    /// The pages of an endpoint for many keys as one list, in the order of the keys, each with the `fixed`
-    /// arguments; `concurrency` keys, or windows of them, are read side by side. An open time range is the same for all
-    /// of them. With `collect`, a key that fails is noted, and the next one is read.
+    /// Returns the pages of an endpoint for many keys as one list, in the order of the keys, each
+    /// request with the `fixed` arguments. `concurrency` keys, or windows of them, are read
+    /// concurrently. An open time range is the same for all of them. With `collect`, a failed key
+    /// is noted and the next one is read.
     #[doc(hidden)]
     pub fn pages_many(
         &self,
@@ -182,7 +184,7 @@ impl Client {
     }
 }
 
-/// The arguments of the call for a key, or the reason why it cannot be sent.
+/// Returns the arguments of the call for a key, or the reason why it cannot be sent.
 fn with_key(
     endpoint: &Endpoint,
     name: &str,
@@ -193,7 +195,7 @@ fn with_key(
     Ok(std::iter::once((name.to_owned(), argument)).chain(fixed.iter().cloned()).collect())
 }
 
-/// Returns true if the key, and not one of the other arguments, is why its call cannot be sent.
+/// Returns true if the key, and not another argument, is the reason why its call cannot be sent.
 fn is_refused(
     endpoint: &Endpoint,
     name: &str,
@@ -213,8 +215,9 @@ fn is_refused(
     }
 }
 
-/// The calls of all keys. Invalid arguments are refused before anything is sent: a key unless failures are
-/// collected, and the other arguments, of which `is_refused` says nothing, always.
+/// Checks the calls of all keys before anything is sent. A key with invalid arguments is refused
+/// unless failures are collected. The other arguments, about which `is_refused` says nothing, are
+/// always checked.
 fn checked<'a, T>(
     keys: &'a [BatchKey],
     calls: Vec<Result<T>>,
@@ -236,7 +239,7 @@ fn checked<'a, T>(
 }
 
 impl Client {
-    /// The arguments with an open time range that ends at the same moment for all keys.
+    /// Resolves an open time range, so that it ends at the same moment for all keys.
     async fn with_one_range(
         &self,
         range: TimeRange,
@@ -255,7 +258,8 @@ impl Client {
     }
 }
 
-/// The argument that takes the keys: the only required one that is not fixed, or the only declared one.
+/// Finds the argument that takes the keys: the only required one that is not fixed, or the only
+/// declared one.
 fn key_parameter<'a>(endpoint: &'a Endpoint, fixed: &[(String, Argument)]) -> Result<&'a str> {
     let open = || {
         endpoint
@@ -299,7 +303,7 @@ fn key_parameter<'a>(endpoint: &'a Endpoint, fixed: &[(String, Argument)]) -> Re
     }
 }
 
-/// The fields that records of the endpoint can have, whatever its arguments are.
+/// Returns the fields that records of the endpoint can have, whatever its arguments are.
 fn declared_fields(endpoint: &Endpoint) -> Arc<[Field]> {
     match &endpoint.response {
         ResponseShape::Rows(_, schema) => schema.all_fields(),

@@ -19,13 +19,13 @@ pub struct Explanation {
     /// The canonical request: the five lines that are signed, the last of which is the hash of the
     /// body. None without an API key.
     pub payload: Option<String>,
-    /// The lowercase hex SHA-256 of the body.
+    /// Lowercase hexadecimal SHA-256 of the body.
     pub body_hash: String,
     /// The headers that describe the request, and the caller's own.
     pub headers: Vec<(String, String)>,
-    /// The headers that authorize it, with tokens masked.
+    /// The headers that authorize the request, with tokens masked.
     pub authorization: Vec<(String, String)>,
-    /// The rate limit that applies to it.
+    /// The rate limit that applies to the request.
     pub rate_limit: Option<ClientRate>,
 }
 
@@ -47,7 +47,7 @@ impl Client {
         self.explanation(&self.transport.request(plan, None, None)?)
     }
 
-    /// Describes the request of an endpoint; if it returns pages, that of the first page.
+    /// Describes the request of an endpoint; for a paged endpoint, the request of the first page.
     pub fn explain_call<N: AsRef<str>>(
         &self,
         endpoint: &Endpoint,

@@ -34,68 +34,72 @@ use crate::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct Client {
-    /// The transport that sends its requests.
+    /// The transport of the client's requests.
     #[doc(hidden)]
     pub transport: Arc<AuthorizedTransport>,
 }
 
-/// The options of a client. By default it has no credentials. Options may be added: begin with the default or with
-/// [`of`](ClientOptions::of), and set fields.
+/// Options of a client; by default without credentials. Options may be added in later releases:
+/// begin with the default or with [`of`](ClientOptions::of), and set fields.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ClientOptions {
-    /// The credentials that authorize its requests.
+    /// The credentials that authorize the client's requests.
     pub credentials: Option<Credentials>,
     /// The options for sending requests: time limits, retries, connections, a rate limit, headers.
     pub transport: TransportOptions,
 }
 
 impl ClientOptions {
-    /// Options with these credentials, and the default of every other option.
+    /// Creates options with these credentials and the default of every other option.
     pub fn of(credentials: Credentials) -> Self {
         ClientOptions { credentials: Some(credentials), ..ClientOptions::default() }
     }
 }
 
 impl Client {
-    /// A client of the service at this address: https, or http to a loopback address written as a number. Checks the
-    /// options, and binds the credentials to the service. Sends nothing.
+    /// Creates a client of the service at this address: https, or http to a loopback address
+    /// written as a number. Checks the options and binds the credentials to the service. Sends
+    /// nothing.
     pub fn new(base_url: &str, options: ClientOptions) -> Result<Self> {
         let ClientOptions { credentials, transport } = options;
         let base = BaseUrl::parse(base_url)?;
         Ok(Client { transport: Arc::new(AuthorizedTransport::new(base, credentials, transport)?) })
     }
 
-    /// A client with the `timeout`, `max_retries` and `headers` of other options. Both share credentials, connections,
-    /// limits and clock, and are closed together.
+    /// Returns a client with the `timeout`, `max_retries` and `headers` of other options. Both
+    /// clients share credentials, connections, limits and clock, and are closed together.
     #[must_use]
     pub fn with_options(&self, other: TransportOptions) -> Self {
         Client { transport: Arc::new(self.transport.with_options(other)) }
     }
 
-    /// Sends nothing more: later calls of this client and its clones are errors. Idle connections are closed now, unless
-    /// other clients use them, and the others when they become idle. Does not wait.
+    /// Closes the client: later calls of this client and its clones fail. Idle connections are
+    /// closed now unless other clients use them, and busy ones when they become idle. Does not
+    /// wait.
     pub fn close(&self) {
         self.transport.close();
     }
 
-    /// The service's time in milliseconds since 1970.
+    /// Returns the service's time in milliseconds since 1970.
     pub async fn server_time(&self) -> Result<i64> {
         self.send(&RequestPlan::new::<&str>(&SERVER_TIME, &[])?, parse_server_time).await
     }
 
-    /// A time of the service in microseconds that is past when this returns, at which a range ends that a
-    /// caller fixes for several requests: nothing arrives in it later.
+    /// Returns a time of the service in microseconds that has passed when this returns. A caller
+    /// uses it as the end of a range in several requests, because no later record falls into that
+    /// range.
     pub async fn service_now(&self) -> Result<i64> {
         self.transport.service_now(|| None).await
     }
 
-    /// The records of an endpoint; of one that returns pages, those of all pages. `arguments` are those of the
-    /// endpoint's page in [`endpoints`](crate::endpoints), by name.
+    /// Returns the records of an endpoint; for a paged endpoint, the records of all pages.
+    /// `arguments` are listed by name on the endpoint's page in [`endpoints`](crate::endpoints).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) for an invalid argument: then nothing was sent.
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) for an invalid argument; then nothing was
+    /// sent.
     pub async fn call<N: AsRef<str>>(
         &self,
         endpoint: &Endpoint,
@@ -111,10 +115,10 @@ impl Client {
         Ok(Rows::new(slices, plan.fields))
     }
 
-    /// The records of an endpoint one after another, as a stream that needs neither this client nor a borrow of the
-    /// arguments: it can be returned, and moved into a task. Of an endpoint that returns pages, the next page is
-    /// requested while the records of one are read. Arguments are checked now; the first request is sent when the first
-    /// record is asked for.
+    /// Returns the records of an endpoint one after another, as a stream that borrows neither this
+    /// client nor the arguments: a function can return it, and a task can own it. For a paged
+    /// endpoint, the next page is requested while the records of the current one are read.
+    /// Arguments are checked now; the first request is sent when the first record is requested.
     ///
     /// ```no_run
     /// use boardlot_client::{Client, Result, endpoints::PLATE_STOCKS};
@@ -142,9 +146,10 @@ impl Client {
         }))
     }
 
-    /// The pages of an endpoint, for [`Pages::stream`] or [`Pages::after`]. With a number of `windows`, its time range is split into so
-    /// many parts that are fetched concurrently. Without, one cursor reads it, unless everything is collected. `resume` is
-    /// a checkpoint of the same call.
+    /// Returns the pages of an endpoint, for [`Pages::stream`] or [`Pages::after`]. With a number
+    /// of `windows`, its time range is split into that many parts, which are fetched concurrently.
+    /// Without it, one cursor reads the range, unless everything is collected. `resume` is a
+    /// checkpoint of the same call.
     pub fn pages<N: AsRef<str>>(
         &self,
         endpoint: &Endpoint,
@@ -156,8 +161,8 @@ impl Client {
     }
 
     #[doc(hidden)]
-    /// One of `parts` windows of a time range that has a start and an end, the latest of which is 0: each
-    /// record of the range is in exactly one of them.
+    /// Returns one of `parts` windows of a time range that has a start and an end; window 0 is the
+    /// latest. Each record of the range is in exactly one window.
     pub fn part_of_pages<N: AsRef<str>>(
         &self,
         endpoint: &Endpoint,
@@ -170,17 +175,18 @@ impl Client {
     }
 
     #[doc(hidden)]
-    /// The pages of any list, from the beginning or from a checkpoint.
+    /// Returns the pages of any list, from the beginning or from a checkpoint.
     pub fn list(&self, call: impl Into<Listing>, resume: Option<&str>) -> Result<Pages> {
         Pages::new(self.transport.clone(), call, resume)
     }
 
-    /// The response to a custom request, whose envelope is left to the caller.
+    /// Returns the response to a custom request. The caller checks its envelope.
     pub async fn request(&self, plan: &RequestPlan) -> Result<HttpResponse> {
         self.send(plan, |response| check_credentials(response).map(|()| response.clone())).await
     }
 
-    /// The records of all pages of one of several lists, which share the permits for requests.
+    /// Returns the records of all pages of a list that shares the permits for requests with other
+    /// lists.
     async fn call_with_permits(
         &self,
         endpoint: &Endpoint,

@@ -1,4 +1,4 @@
-//! Applies the rules to a response: its members if it is a success, otherwise the error that it is.
+//! Applies the rules to a response: returns its members if it is a success, otherwise its error.
 
 use std::time::{Duration, SystemTime};
 
@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// The members of a successful response; those of a bare list are none.
+/// Returns the members of a successful response; none for a bare list.
 pub fn success_members(
     contract: impl Into<Contract>,
     response: &Response<Bytes>,
@@ -46,8 +46,8 @@ pub fn success_members(
     }
 }
 
-/// Checks a response whose envelope is left to the caller for rejected credentials, a wrong clock and
-/// redirects.
+/// Checks a response for rejected credentials, a wrong clock and redirects. Its envelope is left to
+/// the caller.
 pub fn check_credentials(response: &Response<Bytes>) -> Result<()> {
     let status = response.status();
     if is_redirect(status) {
@@ -69,7 +69,7 @@ pub fn check_credentials(response: &Response<Bytes>) -> Result<()> {
     if error.rejects_credentials() { Err(error) } else { Ok(()) }
 }
 
-/// The members of a JSON object.
+/// Returns the members of a JSON object.
 pub(super) fn parse(response: &Response<Bytes>) -> Result<Members<'_>> {
     let body = response.body();
     if body.is_empty() {
@@ -84,8 +84,8 @@ pub(super) fn parse(response: &Response<Bytes>) -> Result<Members<'_>> {
     })
 }
 
-/// The failure that a response reports, in any of the documented forms: the form of rejected credentials is
-/// not documented.
+/// Returns the failure that a response reports, in any of the documented forms, because the form
+/// for rejected credentials is not documented.
 fn report(response: &Response<Bytes>, top: Option<&Members<'_>>) -> Report {
     let value = |name: &str| find_member(top?, name);
     let text = |name: &str| beginning_of_text(value(name)?);
@@ -95,7 +95,7 @@ fn report(response: &Response<Bytes>, top: Option<&Members<'_>>) -> Report {
     let code = CODE_MEMBERS.into_iter().find(is_failure);
     let mut messages: Vec<String> = MESSAGE_MEMBERS.into_iter().filter_map(text).collect();
     messages.extend(["message", "description"].into_iter().filter_map(inner));
-    // Of a service in front of this one: RFC 9457, and lists of errors.
+    // The forms of a service in front of this one: RFC 9457, and lists of errors.
     messages.extend(text("title").or_else(|| value("errors").and_then(first_message)));
     let message = messages.first().cloned().or_else(|| text_of_body(response, top.is_some()));
     let mut texts = messages;
@@ -109,7 +109,8 @@ fn report(response: &Response<Bytes>, top: Option<&Members<'_>>) -> Report {
             || value("s").is_some_and(|raw| is_text(raw.get(), "error")),
         error_code: inner("code"),
         other_code: inner("type").or_else(|| text("error")).or_else(
-            // No documented form has a text here, so any other text does not make it a failure.
+            // A text here is in no documented form, so any other text does not make the response a
+            // failure.
             || CODE_MEMBERS.into_iter().filter_map(text).find(|text| says_token_rejected(text)),
         ),
         message: message.unwrap_or_default(),
@@ -117,7 +118,7 @@ fn report(response: &Response<Bytes>, top: Option<&Members<'_>>) -> Report {
     }
 }
 
-/// The error for a response that rejects a request.
+/// Returns the error for a response that rejects a request.
 fn api_failure(
     contract: &Contract,
     response: &Response<Bytes>,
@@ -155,7 +156,7 @@ fn api_failure(
     }
 }
 
-/// The first message in a list of errors.
+/// Returns the first message in a list of errors.
 fn first_message(errors: &RawValue) -> Option<String> {
     let errors: Vec<&RawValue> = serde_json::from_str(errors.get()).ok()?;
     let first = errors.first()?;
@@ -164,32 +165,34 @@ fn first_message(errors: &RawValue) -> Option<String> {
     beginning_of_text(first).or_else(|| ["message", "detail", "title"].into_iter().find_map(text))
 }
 
-/// The beginning of a string's text: no more of it is unescaped than is held.
+/// Returns the beginning of a string's text: only as much is unescaped as an error holds.
 fn beginning_of_text(json: &RawValue) -> Option<String> {
     let json = json.get();
     if !json.starts_with('"') {
         return None;
     }
     let text = |json: &str| Some(held(Value::parse(json).ok()?.as_text()?).to_owned());
-    // All held bytes, even if each is escaped, and the bytes that are tried below.
+    // Enough for all bytes that an error holds, even if each is escaped, and for the bytes that are
+    // tried below.
     let most = (HELD_BYTES + 3) * ESCAPE_LONGEST;
     if json.len() <= most {
         return text(json);
     }
-    // Not cut within a character or a pair of escapes.
+    // Does not cut within a character or a pair of escapes.
     (most - 2 * ESCAPE_LONGEST..most).rev().find_map(|end| text(&format!("{}\"", json.get(..end)?)))
 }
 
-/// The bytes of `\uXXXX`, which stands for one byte at least.
+/// Length of `\uXXXX`, which represents at least one byte.
 const ESCAPE_LONGEST: usize = 6;
 
-/// The members that hold a code, in the documented forms.
+/// Members that hold a code, in the documented forms.
 const CODE_MEMBERS: [&str; 3] = ["ret_code", "code", "errcode"];
-/// The members that hold a message, in the documented forms and in common ones; `detail` is that of RFC 9457.
+/// Members that hold a message, in the documented forms and in common ones; `detail` is from RFC
+/// 9457.
 const MESSAGE_MEMBERS: [&str; 7] =
     ["ret_msg", "msg", "errmsg", "message", "error_description", "error_message", "detail"];
 
-/// The message of a body that is plain text or a JSON string.
+/// Returns the message of a body that is plain text or a JSON string.
 fn text_of_body(response: &Response<Bytes>, is_object: bool) -> Option<String> {
     let text = std::str::from_utf8(response.body()).ok().filter(|_| !is_object)?.trim();
     match text.as_bytes().first()? {
@@ -199,19 +202,19 @@ fn text_of_body(response: &Response<Bytes>, is_object: bool) -> Option<String> {
     }
 }
 
-/// The challenges of an HTTP error (RFC 6750, section 3).
+/// Returns the challenges of an HTTP error (RFC 6750, section 3).
 fn challenges(headers: &HeaderMap) -> impl Iterator<Item = String> {
     let challenges = headers.get_all(WWW_AUTHENTICATE).into_iter();
     challenges.filter_map(|value| value.to_str().ok()).map(str::to_owned)
 }
 
-/// Returns true if this is an HTML page: not from the service, but from a proxy or a login page
-/// before it.
+/// Returns true if this is an HTML page, which comes from a proxy or a login page in front of the
+/// service.
 pub(super) fn is_html(text: &str) -> bool {
     text.trim_start().starts_with('<')
 }
 
-/// 304 does not redirect: it responds to a condition that the caller sent.
+/// Returns true for a redirect. 304 is not one: it responds to a condition that the caller sent.
 fn is_redirect(status: StatusCode) -> bool {
     status.is_redirection() && status != StatusCode::NOT_MODIFIED
 }
@@ -237,7 +240,7 @@ fn header_pairs(headers: &HeaderMap) -> Vec<(String, String)> {
         .collect()
 }
 
-/// `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3); anything else is ignored.
+/// Reads `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3); ignores anything else.
 fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,6 +1,7 @@
 //! Turns the bytes of a response into rows and typed columns.
 //!
-//! Everything else uses `Page` through its methods, however it reads its text.
+//! Other modules use `Page` only through its methods, so they do not depend on how it reads its
+//! text.
 
 mod arrow;
 mod envelope;

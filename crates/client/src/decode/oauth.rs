@@ -18,10 +18,10 @@ use crate::{
     },
 };
 
-/// The tokens in a response of the token endpoint (section 2.2). The code or refresh token that was sent
-/// for them may be used up, so whatever can be used of the response is used: only the access token is
-/// required, and a type that is not Bearer is rejected. A rejected response is not shown: it may contain a
-/// token.
+/// Returns the tokens in a response of the token endpoint (section 2.2). The code or refresh token
+/// of the request may be used up, so as much of the response is used as possible: only the access
+/// token is required, and only a type other than Bearer is rejected. A rejected response is not
+/// shown, because it may contain a token.
 pub fn parse_token_response(response: &Response<Bytes>) -> Result<TokenResponse> {
     let top = success_members(TOKEN.contract(), response)
         .map_err(|error| rejected_grant(error, response))?;
@@ -43,7 +43,7 @@ pub fn parse_token_response(response: &Response<Bytes>) -> Result<TokenResponse>
     Ok(TokenResponse { access_token, refresh_token, lifetime, scopes })
 }
 
-/// The granted scopes, in one text or in a list, as they can be displayed.
+/// Returns the granted scopes, from one text or from a list, in a form that can be displayed.
 fn scopes(json: &str) -> Option<Vec<String>> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -61,9 +61,9 @@ fn scopes(json: &str) -> Option<Vec<String>> {
     Some(scopes.map(|scope| printable(scope).into_owned()).collect())
 }
 
-/// The client in the response to a registration, with the secret that the service issued (section 2.1
-/// shows none). The service may replace what was asked for (RFC 7591, section 3.2.1), so a secret belongs
-/// to the client unless the response says that it authenticates with none.
+/// Returns the client in the response to a registration, with the secret that the service issued
+/// (section 2.1 shows none). The service may replace requested values (RFC 7591, section 3.2.1), so
+/// a secret belongs to the client unless the response says that the client authenticates with none.
 pub fn parse_registration(response: &Response<Bytes>) -> Result<RegisteredClient> {
     let top = success_members(REGISTER.contract(), response)
         .map_err(|error| oauth_error(error, response))?;
@@ -71,7 +71,8 @@ pub fn parse_registration(response: &Response<Bytes>) -> Result<RegisteredClient
     let client_id = text(&top, "client_id")
         .filter(|id| !id.is_empty() && printable(id) == id.as_str())
         .ok_or_else(|| invalid("no valid client_id"))?;
-    // The rest is for the caller to see. What is not as documented is not shown.
+    // The other members are for the caller to see. Members that are not as documented are not
+    // shown.
     let shown =
         |name| Some(text(&top, name)?.to_string()).filter(|it| printable(it) == it.as_str());
     let secret = |name| text(&top, name).filter(|it| !it.chars().any(char::is_control));
@@ -109,8 +110,8 @@ pub fn parse_registration(response: &Response<Bytes>) -> Result<RegisteredClient
 /// The end of the year 9999, in seconds since 1970.
 const LAST_SECOND: i64 = 253_402_300_799;
 
-/// Converts a failure in the form of RFC 6749 to an OAuth error, and hides a body that may contain a
-/// token.
+/// Converts a failure in the form of RFC 6749 to an OAuth error, and hides a body that may contain
+/// a token.
 fn oauth_error(error: Error, response: &Response<Bytes>) -> Error {
     match error.kind.as_ref() {
         ErrorKind::Api(api_failure) => match &api_failure.error_code {
@@ -125,10 +126,11 @@ fn oauth_error(error: Error, response: &Response<Bytes>) -> Error {
     }
 }
 
-/// The code of an error response as RFC 6749, section 5.2, defines it: a JSON object with a string `error`.
-/// Proxies and firewalls send no such response.
+/// Returns the code of an error response as defined by RFC 6749, section 5.2: a JSON object with a
+/// string `error`. Proxies and firewalls send no such response.
 fn rfc_6749_code(response: &Response<Bytes>) -> Option<String> {
-    // Whatever its status: GitHub refuses with 200. Throttling and failures of the service refuse nothing.
+    // The status does not matter: GitHub refuses with 200. Throttling and failures of the service
+    // are not refusals.
     let status = response.status().as_u16();
     if status >= 500 || status == 407 || is_temporary_status(status) {
         return None;
@@ -137,10 +139,10 @@ fn rfc_6749_code(response: &Response<Bytes>) -> Option<String> {
     text(&top, "error").filter(|code| is_oauth_code(code)).map(|code| code.to_string())
 }
 
-/// Converts the rejection of a grant: to an OAuth error if it has the form of RFC 6749, otherwise, if it
-/// reads like a rejection, to one that another attempt may overcome, with the code `invalid_grant` if the
-/// response has none. Failures of the service itself, of a proxy or of a login page reject no grant and
-/// stay as they are.
+/// Converts the rejection of a grant. In the form of RFC 6749 it becomes an OAuth error. Another
+/// response that reads like a rejection becomes an error that another attempt may overcome, with
+/// the code `invalid_grant` if the response has none. Failures of the service itself, of a proxy or
+/// of a login page reject no grant and stay unchanged.
 fn rejected_grant(error: Error, response: &Response<Bytes>) -> Error {
     let status = response.status().as_u16();
     if let Some(code) = rfc_6749_code(response) {
@@ -192,8 +194,8 @@ fn rejected_grant(error: Error, response: &Response<Bytes>) -> Error {
     ErrorKind::GrantRejected { error: code.to_owned(), description }.into()
 }
 
-/// Returns true if a message is about a failure of the service itself: its code may not be
-/// documented.
+/// Returns true if a message is about a failure of the service itself, whose code may be
+/// undocumented.
 fn mentions_service_failure(message: &str) -> bool {
     const WORDS: [&str; 14] = [
         "internal",
@@ -218,8 +220,9 @@ fn mentions_service_failure(message: &str) -> bool {
     has(&WORDS) && !has(&LOGIN)
 }
 
-/// Statuses that reject no grant, whatever the message: throttling and failures of the service itself
-/// are temporary, and an unknown path is not that of the authorization server.
+/// Returns true for statuses that reject no grant, whatever the message. Throttling and failures of
+/// the service itself are temporary, and an unknown path does not belong to the authorization
+/// server.
 const fn rejects_no_grant(status: u16) -> bool {
     matches!(status, 404 | 405 | 407 | 408 | 410 | 421 | 425 | 429 | 500..=599)
 }

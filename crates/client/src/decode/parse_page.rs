@@ -14,7 +14,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
 };
 
-/// The records of a successful response, or the error that it reports.
+/// Returns the records of a successful response, or the error that it reports.
 pub fn parse_page(
     contract: impl Into<Contract>,
     at: &RecordsLocation,
@@ -27,12 +27,12 @@ pub fn parse_page(
     }
 }
 
-/// Returns true if the body is a JSON array, and not an object with the records in it.
+/// Returns true if the body is a JSON array, and not an object that has the records.
 fn is_list(body: &Bytes) -> bool {
     check_utf8(body).is_ok_and(|text| text.trim_start().starts_with('[') && !is_too_deep(text))
 }
 
-/// The records, if the scan accepts the response.
+/// Returns the records if the scan accepts the response.
 pub fn parse_fast_path(
     envelope: Envelope,
     at: &RecordsLocation,
@@ -44,7 +44,7 @@ pub fn parse_fast_path(
     scan(response.body(), at, |value| is_success(envelope, value))
 }
 
-/// The same through serde: for whatever the scan does not accept, and to compare it with.
+/// Parses through serde the responses that the scan does not accept. The tests compare the two.
 pub fn parse_slow_path(
     contract: impl Into<Contract>,
     at: &RecordsLocation,
@@ -62,7 +62,8 @@ pub fn parse_slow_path(
     })
 }
 
-/// The error of a response that has none of the forms that are read, if nothing of it is documented.
+/// Converts the error of a response in none of the supported forms, if no form is documented for
+/// it.
 fn undocumented(error: Error) -> Error {
     match error.kind.as_ref() {
         ErrorKind::Protocol { .. } => error.with_advice(UNDOCUMENTED),

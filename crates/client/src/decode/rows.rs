@@ -37,14 +37,14 @@ pub struct Rows {
     fields: Arc<[Field]>,
     /// The name of the column of keys, if each slice has a key.
     key_name: Option<Arc<str>>,
-    /// The fields that the records are restricted to; all if there is none.
+    /// The fields to which the records are restricted; all fields if None.
     selection: Option<Selection>,
 }
 
 boardlot_service::shown_as!(Rows, |this| "Rows({} records)", this.len());
 
 impl Rows {
-    /// The records of these slices.
+    /// Makes a sequence of the records of these slices.
     #[doc(hidden)]
     pub fn new(slices: Vec<PageSlice>, fields: Arc<[Field]>) -> Self {
         let mut end = 0;
@@ -58,7 +58,7 @@ impl Rows {
         Rows { slices, ends, fields, key_name: None, selection: None }
     }
 
-    /// The same with a column of keys.
+    /// Adds a column of keys.
     #[must_use]
     #[doc(hidden)]
     pub fn with_key(mut self, name: &str) -> Self {
@@ -66,15 +66,15 @@ impl Rows {
         self
     }
 
-    /// The same, restricted to these fields.
+    /// Restricts the records to these fields.
     #[must_use]
     #[doc(hidden)]
     pub fn restricted_to(self, selection: Option<Selection>) -> Self {
         Rows { selection, ..self }
     }
 
-    /// The same records, restricted to fields that they have or that are declared for them. If
-    /// `undeclared`, any fields can be selected while there are no records.
+    /// Restricts the records to fields that they have or that are declared for them. If
+    /// `undeclared`, any field can be selected while there are no records.
     #[doc(hidden)]
     pub fn select(&self, names: Vec<String>, undeclared: bool) -> Result<Rows> {
         let mut known: Vec<String> = match &self.selection {
@@ -82,7 +82,7 @@ impl Rows {
             None => self.declared_names().map(Cow::into_owned).collect(),
         };
         if self.selection.is_none() && !names.iter().all(|name| known.contains(name)) {
-            // Only now are undeclared fields looked for.
+            // Looks for undeclared fields only now.
             let is_any = undeclared && self.is_empty();
             known = if is_any { Vec::new() } else { self.field_names()? };
         }
@@ -94,20 +94,20 @@ impl Rows {
         Ok(self.clone().restricted_to(Some(selection)))
     }
 
-    /// The fields that the records are restricted to.
+    /// Returns the fields to which the records are restricted.
     #[doc(hidden)]
     pub fn selection(&self) -> Option<&Selection> {
         self.selection.as_ref()
     }
 
-    /// The names of the column of keys and of all declared fields.
+    /// Returns the names of the column of keys and of all declared fields.
     #[doc(hidden)]
     pub fn declared_names(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let fields = self.fields.iter().map(|field| field_name(self.key_name(), &field.name));
         self.key_name().map(Cow::Borrowed).into_iter().chain(fields)
     }
 
-    /// The number of records.
+    /// Returns the number of records.
     pub fn len(&self) -> usize {
         self.ends.last().copied().unwrap_or_default()
     }
@@ -117,25 +117,25 @@ impl Rows {
         self.len() == 0
     }
 
-    /// The declared fields.
+    /// Returns the declared fields.
     #[doc(hidden)]
     pub fn fields(&self) -> &Arc<[Field]> {
         &self.fields
     }
 
-    /// The name of the column of keys.
+    /// Returns the name of the column of keys.
     #[doc(hidden)]
     pub fn key_name(&self) -> Option<&str> {
         self.key_name.as_deref()
     }
 
-    /// The slices of pages.
+    /// Returns the slices of pages.
     #[doc(hidden)]
     pub fn slices(&self) -> &[PageSlice] {
         &self.slices
     }
 
-    /// The record with this index.
+    /// Returns the record with this index.
     pub fn get(&self, index: usize) -> Option<RecordRef<'_>> {
         let number = self.ends.partition_point(|end| *end <= index);
         let slice = self.slices.get(number)?;
@@ -145,7 +145,7 @@ impl Rows {
         Some(RecordRef { page: &slice.page, index, key: slice.key.as_deref(), number })
     }
 
-    /// The records from `start` to before `end`, sharing the pages.
+    /// Returns the records from `start` to before `end`, sharing the pages.
     #[must_use]
     pub fn slice(&self, start: usize, end: usize) -> Rows {
         let mut slices = Vec::new();
@@ -172,7 +172,7 @@ impl Rows {
         self.with_slices(slices)
     }
 
-    /// Other slices with the same fields.
+    /// Replaces the slices and keeps the fields.
     #[must_use]
     #[doc(hidden)]
     pub fn with_slices(&self, slices: Vec<PageSlice>) -> Rows {
@@ -183,12 +183,12 @@ impl Rows {
         }
     }
 
-    /// All records.
+    /// Iterates over all records.
     pub fn iter(&self) -> impl Iterator<Item = RecordRef<'_>> {
         self.first_rows().flat_map(|(first, count)| (0..count).map(move |at| first.following(at)))
     }
 
-    /// The first record of each slice, and the number of records in that slice.
+    /// Iterates over the slices: the first record and the number of records of each.
     #[doc(hidden)]
     pub fn first_rows(&self) -> impl Iterator<Item = (RecordRef<'_>, usize)> {
         self.slices.iter().zip(&self.ends).map(|(slice, end)| {
@@ -199,8 +199,9 @@ impl Rows {
         })
     }
 
-    /// The records as typed Arrow columns: the fields of the endpoint's page, then all others that the records have. A
-    /// batch for each 2 GiB of text at most, all of one schema; the arrays are those of `arrow-array` 60.
+    /// Returns the records as typed Arrow columns: the fields of the endpoint's page, then all
+    /// other fields of the records. There is one batch for each 2 GiB of text at most, all with one
+    /// schema; the arrays are those of `arrow-array` 60.
     ///
     /// # Errors
     ///
@@ -209,8 +210,8 @@ impl Rows {
         Columns::finish_parts(self.columns(options, || true)?)
     }
 
-    /// Typed columns of the declared schema, in parts. Once `is_wanted` returns false, the remaining
-    /// records are left out.
+    /// Builds typed columns of the declared schema, in parts. Once `is_wanted` returns false, the
+    /// remaining records are left out.
     #[doc(hidden)]
     pub fn columns(
         &self,
@@ -230,7 +231,7 @@ impl Rows {
         Ok(parts.finish())
     }
 
-    /// The length of the text of all records.
+    /// Returns the length of the text of all records.
     #[doc(hidden)]
     pub fn byte_length(&self) -> usize {
         self.slices.iter().map(|slice| slice.page.byte_length(&slice.range)).sum()

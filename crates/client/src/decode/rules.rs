@@ -1,6 +1,7 @@
-//! The rules by which a response is read: what makes it a success or a rejection, where its records are if
-//! the service document does not show that, and what says that there are more of them. No other file
-//! decides any of these. `api::FORMS` has examples of them, which docs/responses.md shows.
+//! The rules for reading a response: what makes it a success or a rejection, where its records are
+//! if the service document does not show their location, and which members say that there are more
+//! records. No other file decides any of these. `api::FORMS` has examples, which docs/responses.md
+//! shows.
 
 use ::http::StatusCode;
 use serde_json::value::RawValue;
@@ -14,7 +15,7 @@ use crate::{
 /// The meaning of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It has what was asked for.
+    /// The response has the requested content.
     Success,
     /// The service rejects the request: an `ApiError`.
     Rejection,
@@ -22,8 +23,9 @@ pub(super) enum Verdict {
     Neither,
 }
 
-/// Every HTTP 4xx and 5xx is a rejection, whatever its body. Any other response is a success if it has the
-/// mark of its endpoint, and a rejection if it reports a failure.
+/// Decides the meaning of a response. Every HTTP 4xx and 5xx is a rejection, whatever its body. Any
+/// other response is a success if it has the success mark of its endpoint, and a rejection if it
+/// reports a failure.
 pub(super) fn verdict(
     envelope: Envelope,
     status: StatusCode,
@@ -32,7 +34,7 @@ pub(super) fn verdict(
 ) -> Verdict {
     let value = |name: &str| find_member(top?, name).map(RawValue::get);
     let is_failure = report.is_failure(envelope);
-    // Nothing says which of the two counts.
+    // The document does not say which of the two marks counts.
     let is_contradictory =
         envelope == Envelope::Unknown && (is_failure || top.is_some_and(|top| contradicts(top)));
     if status.is_client_error() || status.is_server_error() {
@@ -64,7 +66,8 @@ pub(super) fn is_success<'a>(envelope: Envelope, value: &dyn Fn(&str) -> Option<
     }
 }
 
-/// A success of an endpoint of which nothing is documented may be a JSON list without an envelope.
+/// Returns true if a success may be a JSON list without an envelope: for an endpoint of which
+/// nothing is documented.
 pub(super) fn may_be_bare_list(envelope: Envelope) -> bool {
     envelope == Envelope::Unknown
 }
@@ -82,7 +85,8 @@ pub(super) struct Report {
     pub other_code: Option<String>,
     /// The message for the caller; empty if none can be read.
     pub message: String,
-    /// Everything that may say that the token was rejected, whose form is not documented.
+    /// All texts that may say that the token was rejected; the form of such a response is not
+    /// documented.
     pub texts: Vec<String>,
 }
 
@@ -97,7 +101,8 @@ impl Report {
     }
 }
 
-/// Members that no documented form of success has, and that say that there is a failure.
+/// Returns true if there are members that no documented form of success has, and that report a
+/// failure.
 fn contradicts(members: &Members<'_>) -> bool {
     let value = |name: &str| find_member(members, name).map(RawValue::get);
     let says = |name| value(name).is_some_and(|json| !EMPTY.contains(&json) && !is_zero(json));
@@ -106,12 +111,12 @@ fn contradicts(members: &Members<'_>) -> bool {
 
 const EMPTY: [&str; 5] = ["null", "\"\"", "false", "[]", "{}"];
 
-/// Returns true if a JSON text is a number other than 0: a code of a failure.
+/// Returns true if a JSON text is a number other than 0, which is the code of a failure.
 pub(super) fn is_failure_code(json: &str) -> bool {
     json.starts_with(|first: char| first == '-' || first.is_ascii_digit()) && !is_zero(json)
 }
 
-/// Returns true if a JSON text is a number that is 0, however it is written.
+/// Returns true if a JSON text is a number that equals 0, however it is written.
 pub(super) fn is_zero(json: &str) -> bool {
     let digits = json.split_once(['e', 'E']).map_or(json, |(digits, _)| digits);
     digits.contains('0') && digits.bytes().all(|byte| matches!(byte, b'-' | b'0' | b'.'))
@@ -125,12 +130,13 @@ pub(super) fn is_text(json: &str, text: &str) -> bool {
 /// A list with the members of its object.
 pub(super) type FoundList<'a> = (&'a RawValue, Members<'a>);
 
-/// The list that was found, if there is one; or the locations of the lists if there are several.
+/// The list that was found, if there is one; or the locations of several lists.
 pub(super) type OnlyList<'a> = Result<Option<FoundList<'a>>, Vec<String>>;
 
-/// The list of records in an envelope of which nothing else is documented: the value of `data` or `d`,
-/// which all documented forms have, or the only list among its members; without them, the only list beside the
-/// mark. A list elsewhere may explain a failure, so it is never looked for.
+/// Finds the list of records in an envelope of which nothing else is documented: the value of
+/// `data` or `d`, which all documented forms have, or the only list among its members; without
+/// these members, the only list beside the mark. A list elsewhere may explain a failure, so it is
+/// never used.
 pub(super) fn list_in_envelope<'a>(top: &Members<'a>) -> OnlyList<'a> {
     let data = ["data", "d"].into_iter().find_map(|name| Some((name, find_member(top, name)?)));
     let Some((name, data)) = data else { return only_list(top, "", Depth::Members) };
@@ -151,8 +157,8 @@ pub(super) fn list_in_envelope<'a>(top: &Members<'a>) -> OnlyList<'a> {
     }
 }
 
-/// The list of records that this member is or has, if the shape of the member is not documented: its own
-/// value, the only list among its members, or the only one deeper in it.
+/// Finds the list of records in a member whose shape is not documented: its own value, the only
+/// list among its members, or the only list deeper in it.
 pub(super) fn list_in_member<'a>(top: &Members<'a>, name: &str) -> OnlyList<'a> {
     let Some(data) = find_member(top, name) else { return Ok(None) };
     if data.get().starts_with('[') || data.get() == "null" {
@@ -166,7 +172,8 @@ pub(super) fn list_in_member<'a>(top: &Members<'a>, name: &str) -> OnlyList<'a> 
     }
 }
 
-/// Without any list, the only member that is null is an empty one: services write a list without items so.
+/// If there is no list, the only member that is null is an empty list: services write lists without
+/// items in that way.
 fn or_null<'a>(found: OnlyList<'a>, members: &Members<'a>) -> OnlyList<'a> {
     let mut nulls = members.iter().filter(|(_, value)| value.get() == "null");
     match (found?, nulls.next(), nulls.next()) {
@@ -177,13 +184,13 @@ fn or_null<'a>(found: OnlyList<'a>, members: &Members<'a>) -> OnlyList<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
-    /// The members themselves.
+    /// Looks at the members themselves.
     Members,
-    /// And those of the objects within them.
+    /// Looks at the members and the members of the objects within them.
     All,
 }
 
-/// The only list among the members.
+/// Finds the only list among the members.
 fn only_list<'a>(members: &Members<'a>, prefix: &str, depth: Depth) -> OnlyList<'a> {
     let mut lists = Vec::new();
     let mut pending = vec![(prefix.to_owned(), members.clone())];
@@ -206,12 +213,12 @@ fn only_list<'a>(members: &Members<'a>, prefix: &str, depth: Depth) -> OnlyList<
     }
 }
 
-/// The signals of section 2.4 with the value that each has at the end of a list. They are the only ones: an
-/// empty page or another cursor ends nothing.
+/// The end signals of section 2.4, each with its value at the end of a list. There are no others:
+/// neither an empty page nor another cursor ends a list.
 const END_SIGNALS: [(&str, bool); 2] = [NEXT_KEY.end, PAGE_FLAG.end];
 
-/// The member that says that there are more records than those of this response, if one does: among these
-/// members of an object that contains the list, or in their `pagination`.
+/// Finds the member, if any, that says that there are more records than the response has: among
+/// these members of an object that contains the list, or in their `pagination`.
 pub(super) fn says_more<'a>(
     mut members: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Option<&'static str> {
@@ -230,13 +237,13 @@ fn more_by(name: &str, json: &str) -> Option<&'static str> {
     (json == says_more).then_some(signal)
 }
 
-/// Returns true if a page is the last of its list, by the only signal of its paging; the name of the signal
-/// if the page does not have it. `value` returns a member of the response.
+/// Returns true if a page is the last of its list, by the only signal of its paging. The error is
+/// the name of the signal, if the page lacks it. `value` returns a member of the response.
 pub fn is_last_page<'a>(
     paging: &Paging,
     value: impl Fn(CursorLocation, &str) -> Option<Value<'a>>,
 ) -> Result<bool, &'static str> {
-    // A range of dates says it in the same way as a cursor of section 2.4.
+    // A range of dates has the same signal as a cursor of section 2.4.
     let ((name, at_end), location) = match paging {
         Paging::Cursor(cursor) => (cursor.end, cursor.location),
         Paging::DateRange(_) => (NEXT_KEY.end, NEXT_KEY.location),

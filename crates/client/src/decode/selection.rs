@@ -1,15 +1,16 @@
-//! The fields that records are restricted to.
+//! The fields to which records are restricted.
 
 use std::sync::Arc;
 
 use crate::error::{Advice, Error, Result, did_you_mean};
 
-/// The names of the fields that records are restricted to, in this order.
+/// The names of the fields to which records are restricted, in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection(Arc<[String]>);
 
 impl Selection {
-    /// These of the known fields. Without known fields, the records may have any.
+    /// Selects these names from the known fields. Without known fields, the records may have any
+    /// field.
     pub fn new<'a, N>(names: Vec<String>, known: N) -> Result<Self>
     where
         N: IntoIterator<Item = &'a str> + Clone,
@@ -17,7 +18,8 @@ impl Selection {
         Self::checked(names, known, |error| error)
     }
 
-    /// The same while no record has been seen: these are the declared fields, but there may be others.
+    /// Selects these names while no record has been seen: only the declared fields are known, but
+    /// there may be others.
     pub fn of_declared<'a, N>(names: Vec<String>, declared: N) -> Result<Self>
     where
         N: IntoIterator<Item = &'a str> + Clone,
@@ -46,7 +48,7 @@ impl Selection {
         Ok(Selection(names.into()))
     }
 
-    /// The names in their order.
+    /// Returns the names in their order.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
         self.0.iter().map(String::as_str)
     }
@@ -56,13 +58,13 @@ impl Selection {
         self.position(name).is_some()
     }
 
-    /// The position of a field among those that are selected.
+    /// Returns the index of a field among the selected ones.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.0.iter().position(|selected| selected == name)
     }
 }
 
-/// The error for a name that is not a known field.
+/// Returns the error for a name that is not a known field.
 fn unknown_field<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Error {
     let list: Vec<String> = known.clone().into_iter().map(shown).collect();
     let name = shown(name);
@@ -73,7 +75,7 @@ fn unknown_field<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clon
     ))
 }
 
-/// A name in one line, however long it is.
+/// Shows a name in one line, however long it is.
 fn shown(name: &str) -> String {
     name.chars().take(64).flat_map(char::escape_debug).collect()
 }

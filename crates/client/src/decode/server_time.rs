@@ -15,7 +15,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// The service's time in milliseconds since 1970.
+/// Returns the service's time in milliseconds since 1970.
 pub fn parse_server_time(response: &Response<Bytes>) -> Result<i64> {
     let ResponseShape::ServerTime(field) = SERVER_TIME.response else {
         return Err(Error::internal("the endpoint server-time declares no time field"));

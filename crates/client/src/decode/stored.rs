@@ -16,20 +16,20 @@ use crate::{
     error::Result,
 };
 
-/// A record of a list as it is stored: what identifies it in its list (the values of some fields as JSON, or
-/// the digest if it lacks one of them), a digest of it without the ignored fields, and its text, as the
-/// service sent it but for lone surrogates.
+/// A record of a list as an archive stores it: its identity in the list (the values of some fields
+/// as JSON, or the digest if it lacks one of them), a digest without the ignored fields, and its
+/// text as the service sent it, except for lone surrogates.
 pub type StoredRecord = (String, String, String);
 
-/// A fill as it is stored: its identity, the time of its update in microseconds (0 if that is not a time),
-/// its symbol, and its text.
+/// A fill as an archive stores it: its identity, the time of its update in microseconds (0 if that
+/// is not a time), its symbol, and its text.
 pub type StoredFill = (String, i64, Option<String>, String);
 
 impl Rows {
-    /// Each record as an archive stores it.
+    /// Returns each record as an archive stores it.
     ///
-    /// `identity` are the fields that identify a record, `ignored` those that are left out of the
-    /// digest.
+    /// `identity` are the fields that identify a record, and `ignored` the fields that are left out
+    /// of the digest.
     #[doc(hidden)]
     pub fn to_stored(&self, identity: &[String], ignored: &[String]) -> Result<Vec<StoredRecord>> {
         let stored = self.iter().map(|row| {
@@ -41,7 +41,7 @@ impl Rows {
         stored.collect()
     }
 
-    /// Each fill as an archive stores it.
+    /// Returns each fill as an archive stores it.
     #[doc(hidden)]
     pub fn to_stored_fills(&self) -> Result<Vec<StoredFill>> {
         let stored = self.iter().map(|row| {
@@ -72,8 +72,8 @@ fn value_of<'a>(row: &RecordRef<'_>, members: &Members<'a>, name: &str) -> Resul
     }
 }
 
-/// The values of these fields as JSON; `None` if the record lacks one of them, or its only one is
-/// empty.
+/// Returns the values of these fields as JSON; `None` if the record lacks one of them, or if its
+/// only one is empty.
 fn identity_of(
     row: &RecordRef<'_>,
     members: &Members<'_>,
@@ -83,7 +83,7 @@ fn identity_of(
     for name in names {
         match value_of(row, members, name.as_ref())? {
             Value::Null | Value::List(_) | Value::Object(_) => return Ok(None),
-            // An id that is empty identifies nothing; a date may be.
+            // An empty id identifies nothing; an empty date may.
             Value::Text(text) if text.is_empty() && names.len() == 1 => return Ok(None),
             scalar => {
                 identity.push(if identity.is_empty() { '[' } else { ',' });
@@ -95,7 +95,8 @@ fn identity_of(
     Ok(Some(identity))
 }
 
-/// A number of at most 19 digits, limited to what a database stores; 0 for anything else.
+/// Returns a number of at most 19 digits, limited to the maximum of a database; 0 for anything
+/// else.
 fn whole_number(text: &str) -> i64 {
     if text.is_empty() || text.len() > 19 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return parse_whole(text).unwrap_or_default().max(0);
@@ -103,7 +104,7 @@ fn whole_number(text: &str) -> i64 {
     text.parse().unwrap_or(i64::MAX)
 }
 
-/// A digest of a record without the ignored fields.
+/// Returns a digest of a record without the ignored fields.
 fn digest_of(text: &str, members: &Members<'_>, ignored: &[String]) -> String {
     let is_ignored = |name: &str| ignored.iter().any(|other| other == name);
     if !members.iter().any(|(name, _)| is_ignored(name)) {
@@ -121,8 +122,8 @@ fn digest_of(text: &str, members: &Members<'_>, ignored: &[String]) -> String {
     body_hash(counted.as_bytes())
 }
 
-/// The page of these records, which are JSON texts separated by commas. When they were seen, in
-/// microseconds, is a member next to them.
+/// Makes a page of these records, which are JSON texts separated by commas. The time at which they
+/// were seen, in microseconds, is a member next to them.
 pub fn page_of_texts(texts: &[u8], seen_at: Option<i64>) -> Result<Page> {
     const BEFORE: &[u8] = br#"{"rows":["#;
     let after = match seen_at {

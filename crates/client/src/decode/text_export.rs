@@ -1,5 +1,5 @@
-//! Records as text for files, with every number as the service sent it: no conversion to a float may
-//! change a digit.
+//! Records as text for files, with every number as the service sent it: no conversion to a float
+//! may change a digit.
 
 use std::{
     borrow::Cow,
@@ -14,7 +14,8 @@ use super::{
 use crate::error::Result;
 
 impl Rows {
-    /// Each record as compact JSON: all its fields, or those with these names, null for a missing one.
+    /// Returns each record as compact JSON: with all its fields, or with these fields, null if the
+    /// record lacks one.
     #[doc(hidden)]
     pub fn to_json(&self, names: Option<&[String]>) -> Result<Vec<String>> {
         let to_json = |row| {
@@ -37,8 +38,8 @@ impl Rows {
         self.iter().map(to_json).collect()
     }
 
-    /// The fields with these names in each record, as text without quotes; `None` for null and missing
-    /// ones. Lists and objects are compact JSON.
+    /// Returns the fields with these names in each record, as text without quotes; `None` for null
+    /// and missing ones. Lists and objects are compact JSON.
     #[doc(hidden)]
     pub fn to_texts(&self, names: &[String]) -> Result<Vec<Vec<Option<String>>>> {
         let to_texts = |row| {
@@ -48,7 +49,8 @@ impl Rows {
         self.iter().map(to_texts).collect()
     }
 
-    /// The names of the declared fields, then of all others in the order of their first appearance.
+    /// Returns the names of the declared fields, then of all others in the order of their first
+    /// appearance.
     #[doc(hidden)]
     pub fn field_names(&self) -> Result<Vec<String>> {
         if let Some(selection) = self.selection() {

@@ -46,7 +46,8 @@ pub struct TypedRecord<'t> {
     pub unconverted: Vec<usize>,
 }
 
-/// The kind of a field by its name and unit, as a schema shows them; `integer not zero` has 0 for null.
+/// Returns the kind of a field by its name and unit, as a schema shows them; `integer not zero` has
+/// 0 for null.
 pub fn kind_named(name: &str, unit: &str) -> Option<Kind> {
     let unit = match unit {
         "ms" => TimeUnit::Millis,
@@ -68,7 +69,7 @@ pub fn kind_named(name: &str, unit: &str) -> Option<Kind> {
 }
 
 impl TypedFields {
-    /// These fields, each with another name.
+    /// Creates these fields, whose names have to differ.
     pub fn new(fields: impl IntoIterator<Item = (String, Kind)>) -> Self {
         let mut kinds = Vec::new();
         let mut by_name = HashMap::new();
@@ -79,7 +80,7 @@ impl TypedFields {
         TypedFields { kinds, by_name }
     }
 
-    /// The records of a page.
+    /// Returns the records of a page.
     pub fn records<'t>(&self, page: &'t Page) -> Result<Vec<TypedRecord<'t>>> {
         let mut known = None;
         let mut records = Vec::with_capacity(page.len());
@@ -107,7 +108,7 @@ impl TypedFields {
         Ok(records)
     }
 
-    /// The position of each field in a row.
+    /// Returns the index of each field in a row.
     fn positions(&self, row: &RowValues<'_>) -> Vec<Option<usize>> {
         let mut positions = vec![None; self.kinds.len()];
         for (position, name) in row.names().enumerate() {
@@ -157,12 +158,13 @@ fn typed_value(kind: Kind, raw: Raw<'_>) -> Result<TypedValue<'_>, PushError> {
     })
 }
 
-/// No service sends what a caller's float that JSON lacks is written as, and databases do not compare it.
+/// Accepts only finite numbers: no service sends the texts for a caller's floats that JSON lacks,
+/// and databases do not compare such floats.
 fn finite(number: f64) -> Result<TypedValue<'static>, PushError> {
     if number.is_finite() { Ok(TypedValue::Number(number)) } else { Err(PushError::Invalid) }
 }
 
-/// A time in microseconds since 1970.
+/// Formats a time in microseconds since 1970.
 fn utc(micros: i64) -> String {
     let (seconds, micros) = (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000));
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{api::Field, error::Result};
 
-/// The names of selected fields that are not declared. Whether the records have them is known with the
-/// first page that has records.
+/// Names of selected fields that are not declared. The first page with records tells if the records
+/// have them.
 #[derive(Debug)]
 pub struct UndeclaredNames {
     names: Vec<String>,
@@ -21,7 +21,7 @@ pub struct UndeclaredNames {
 }
 
 impl UndeclaredNames {
-    /// The undeclared ones of these names, if there are any.
+    /// Returns the undeclared ones of these names, if there are any.
     pub fn of(names: &[String], declared: &Arc<[Field]>) -> Option<Arc<Self>> {
         let is_declared = |name: &String| declared.iter().any(|field| field.name == name.as_str());
         let names: Vec<String> = names.iter().filter(|name| !is_declared(name)).cloned().collect();

@@ -1,4 +1,4 @@
-//! The adaptive throttle: rates that are learned from the service's rejections.
+//! The adaptive throttle: rates learned from the service's rejections.
 
 use std::{
     collections::HashMap,
@@ -8,29 +8,29 @@ use std::{
 
 use crate::shared_limit::{Allowance, Change, State};
 
-/// A few rejections are accidents. There is a limit if they are more than this share of the last
-/// requests: a moving average in which the latest request has this weight.
+/// A few rejections are accidents. The throttle limits a path if more than this share of its last
+/// requests were rejected: a moving average in which the latest request has this weight.
 const REJECTED_SHARE_MAX: f64 = 0.25;
 const LATEST_WEIGHT: f64 = 0.1;
-/// More paths than a service has; custom requests may have any number of them.
+/// Maximum number of paths: more than a service has. Custom requests may have any number of them.
 const PATHS_MAX: usize = 1024;
-/// A path has the rates that rejections enforce, and no other.
+/// A path has only the rates that rejections enforce.
 const UNLIMITED: Allowance = Allowance { rate: f64::INFINITY, burst: 1 };
 
-/// The rate of each path: unlimited until the service rejects too many requests, then half of what it
-/// was, and rising again while requests are accepted. Times are those of the boot clock.
+/// The rate of each path: unlimited until the service rejects too many requests, then half of the
+/// rate before, and rising again while requests are accepted. Times are read from the boot clock.
 #[derive(Debug, Default)]
 pub struct AdaptiveThrottle(Mutex<HashMap<Box<str>, Path>>);
 
 #[derive(Debug, Default)]
 struct Path {
     limit: State,
-    /// The share of rejections among the last requests.
+    /// Share of rejections among the last requests.
     rejected_share: f64,
 }
 
 impl AdaptiveThrottle {
-    /// The time at which the next request of this path may be sent.
+    /// Returns the time at which the next request of this path may be sent.
     pub fn send_at(&self, path: &str, now: u64) -> u64 {
         let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = paths.get_mut(path) {
@@ -43,7 +43,7 @@ impl AdaptiveThrottle {
         known.limit.apply(Change::Reserve, UNLIMITED, now)
     }
 
-    /// A request was accepted.
+    /// Notes that a request was accepted.
     pub fn accepted(&self, path: &str) {
         let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = paths.get_mut(path) {
@@ -51,8 +51,8 @@ impl AdaptiveThrottle {
         }
     }
 
-    /// A request that was sent at this time was rejected for its frequency. Returns the new rate if it
-    /// is lowered.
+    /// Notes that a request sent at this time was rejected because requests were too frequent.
+    /// Returns the new rate if the rate is lowered.
     pub fn rejected(&self, path: &str, sent_at: u64, now: u64) -> Option<f64> {
         let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Path { limit, rejected_share } = paths.get_mut(path)?;
@@ -81,8 +81,8 @@ mod tests {
         (seconds * 1e9) as u64
     }
 
-    /// A service that accepts this many requests per second on a path, and a caller who wants more:
-    /// how many were accepted and rejected.
+    /// Simulates a service that accepts this many requests per second on a path, and a caller who
+    /// wants more. Returns how many requests were accepted and rejected.
     fn simulate(
         throttle: &AdaptiveThrottle,
         start: u64,

@@ -1,5 +1,5 @@
-//! Authorizing requests with a client's credentials: tokens, signatures, and what to do if the
-//! service rejects them.
+//! Authorizes requests with a client's credentials: tokens, signatures, and the reaction to
+//! rejections.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ use crate::{
     error::{Advice, Error, ErrorKind, FailureClass, Result},
 };
 
-/// The authorization of one call; by default there is none.
+/// The authorization of one call; none by default.
 #[derive(Default)]
 pub struct CallAuthorization<'a> {
     credentials: Option<(&'a Credentials, &'a Arc<Transport>)>,
     /// The token of a login for the current attempt.
     token: Option<Arc<TokenSet>>,
-    /// The token that the service has rejected: it is replaced once a call.
+    /// The token that the service has rejected. It is replaced once in a call.
     rejected: Option<Arc<TokenSet>>,
     /// The tokens that the service may repeat.
     known: Vec<Arc<TokenSet>>,
@@ -41,7 +41,7 @@ impl<'a> CallAuthorization<'a> {
         CallAuthorization { credentials, ..CallAuthorization::default() }
     }
 
-    /// Gets what the next attempt needs, such as an access token.
+    /// Gets the data that the next attempt needs, such as an access token.
     pub async fn prepare(&mut self) -> Result<()> {
         let Some((credentials, transport)) = self.credentials else { return Ok(()) };
         self.clock_requests = transport.clock.requests();
@@ -59,7 +59,7 @@ impl<'a> CallAuthorization<'a> {
         Ok(())
     }
 
-    /// The headers that authorize a request now: each attempt is signed again.
+    /// Returns the headers that authorize a request now. Each attempt is signed again.
     pub fn headers(&self, request: &Request) -> Result<SentHeaders> {
         let Some((credentials, transport)) = self.credentials else { return Ok(Vec::new()) };
         let token = self.token.as_deref();
@@ -67,8 +67,8 @@ impl<'a> CallAuthorization<'a> {
         headers.into_iter().map(|(name, value)| Ok((name, sensitive(value)?))).collect()
     }
 
-    /// Returns true if the cause of a rejection was removed, so that the request is to be sent
-    /// again at once.
+    /// Removes the cause of a rejection. Returns true if that succeeded, so that the request is to
+    /// be sent again at once.
     pub async fn recover(&mut self, error: &Error) -> Result<bool> {
         let Some((credentials, transport)) = self.credentials else { return Ok(false) };
         if self.token.is_some() && self.rejected.is_none() && error.rejects_token() {
@@ -84,14 +84,14 @@ impl<'a> CallAuthorization<'a> {
         self.clock_corrected = true;
         match clock_sync::correct_clock(transport, self.clock_requests).await {
             Ok(()) => Ok(true),
-            // The time that the service returns is not plausible: its clock is the cause, not this
-            // machine's.
+            // The time that the service returns is not plausible: the service's clock is the cause,
+            // not this machine's.
             Err(cause) if matches!(*cause.kind, ErrorKind::Protocol { .. }) => Err(cause),
             Err(_) => Err(error.clone()),
         }
     }
 
-    /// The error of a request whose authorization is rejected, with what to do about it.
+    /// Adds advice to the error of a request whose authorization was rejected.
     pub fn advised(&self, error: Error) -> Error {
         match self.credentials {
             None => error.with_advice(Advice::NoCredentials),
@@ -100,7 +100,7 @@ impl<'a> CallAuthorization<'a> {
         }
     }
 
-    /// The secrets that the attempts have used, other than the headers.
+    /// Returns the secrets that the attempts have used, other than the headers.
     pub fn secrets(&self) -> Vec<&str> {
         let tokens = self.token.iter().chain(&self.rejected).chain(&self.known);
         let tokens = tokens.flat_map(|set| set.secrets());
@@ -114,9 +114,11 @@ impl TokenEndpoint for Transport {
         arguments: Vec<(&'static str, Argument)>,
     ) -> BoxFuture<'_, Result<TokenResponse>> {
         Box::pin(async move {
-            // A refresh token can be used again, so a refresh is idempotent; the exchange of a code is not.
+            // A refresh token can be used again, so a refresh is idempotent; the exchange of a code
+            // is not.
             let plan = RequestPlan::new(&TOKEN, &arguments)?.idempotent();
-            // Also of a client that is read-only: it changes nothing but the client's own token.
+            // Allowed for a read-only client, too: a refresh changes nothing but the client's own
+            // token.
             let request = plan.request(&self.base, &self.options.headers, None, None)?;
             let outcome = self.call_unauthorized(&request, parse_token_response).await;
             if let Some(span) = self.span(&request, 1) {
@@ -131,7 +133,8 @@ impl TokenEndpoint for Transport {
     }
 }
 
-/// The headers that authorize a request now. `token` is that of a login; without one, it is masked.
+/// Returns the headers that authorize a request now. `token` is the token of a login; without it,
+/// the token is masked.
 pub fn authorization_headers(
     credentials: Option<&Credentials>,
     token: Option<&TokenSet>,
@@ -154,7 +157,8 @@ pub fn authorization_headers(
     }
 }
 
-/// The value for a bearer token, in a buffer that is never moved: that would leave copies.
+/// Returns the header value for a bearer token, in a buffer that is never moved: moving it would
+/// leave copies.
 pub fn bearer(token: &str) -> Zeroizing<String> {
     const SCHEME: &str = "Bearer ";
     let mut value = Zeroizing::new(String::with_capacity(SCHEME.len() + token.len()));
@@ -163,7 +167,7 @@ pub fn bearer(token: &str) -> Zeroizing<String> {
     value
 }
 
-/// A header that is wiped from memory when its last copy is dropped.
+/// Makes a header value that is wiped from memory when its last copy is dropped.
 fn sensitive(mut value: Zeroizing<String>) -> Result<HeaderValue> {
     let bytes = Zeroizing::new(std::mem::take(&mut *value).into_bytes());
     let mut value = HeaderValue::from_maybe_shared(Bytes::from_owner(bytes)).map_err(|_| {

@@ -26,10 +26,11 @@ pub struct AuthorizedTransport {
     credentials: Option<Arc<Credentials>>,
 }
 
-/// The credentials of all clients. A child that is forked has them too, so there is no lock.
+/// The credentials of all clients. A forked child has them too, so there is no lock.
 static CREDENTIALS: ArcSwapOption<Vec<Weak<Credentials>>> = ArcSwapOption::const_empty();
 
-/// Redacts the secrets of all clients: for errors about values of responses that were received long ago.
+/// Redacts the secrets of all clients, for errors about values of responses that were received long
+/// ago.
 pub fn redactor_of_all_clients() -> Redactor {
     let all = CREDENTIALS.load_full();
     let all: Vec<_> = all.iter().flat_map(|all| all.iter()).filter_map(Weak::upgrade).collect();
@@ -73,7 +74,8 @@ impl AuthorizedTransport {
         Ok(AuthorizedTransport { transport: Arc::new(Transport::new(base, options)?), credentials })
     }
 
-    /// The same credentials and way with the `timeout`, `max_retries` and `headers` of other options.
+    /// Returns the same transport and credentials with the `timeout`, `max_retries` and `headers`
+    /// of other options.
     pub fn with_options(&self, other: TransportOptions) -> Self {
         AuthorizedTransport {
             transport: Arc::new(self.transport.with_options(other)),
@@ -90,7 +92,8 @@ impl AuthorizedTransport {
         self.call_counted(request, &AtomicU64::default(), parse).await
     }
 
-    /// The same. `failed_attempts` counts the attempts that failed, but for those whose credentials were renewed.
+    /// Does the same as `call`. `failed_attempts` counts the failed attempts, except those whose
+    /// credentials were then renewed.
     pub async fn call_counted<T>(
         &self,
         request: &Request,
@@ -101,8 +104,8 @@ impl AuthorizedTransport {
         call(&self.transport, authorization, request, failed_attempts, parse).await
     }
 
-    /// The value of `Authorization` of a token, for other HTTP clients; that of a login is refreshed if it has to be,
-    /// or if it is this one, which the service has just rejected.
+    /// Returns the `Authorization` value of a token, for other HTTP clients. The token of a login
+    /// is refreshed if necessary, or if it is `rejected`, which the service has just rejected.
     pub async fn token_header(&self, rejected: Option<&str>) -> Result<Zeroizing<String>> {
         let login = match self.credentials.as_deref() {
             Some(Credentials::OAuth(login)) => login,
@@ -122,7 +125,7 @@ impl AuthorizedTransport {
         Ok(bearer(&token.access_token))
     }
 
-    /// The headers that would authorize a request now; the token of a login is masked.
+    /// Returns the headers that would authorize a request now, with the token of a login masked.
     pub fn authorization_headers(
         &self,
         request: &Request,

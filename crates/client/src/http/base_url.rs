@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 pub struct BaseUrl(Url);
 
 impl BaseUrl {
-    /// Reads `https`, or `http` to a loopback address, given as an IP address.
+    /// Parses `https`, or `http` to a loopback address, given as an IP address.
     pub fn parse(text: &str) -> Result<Self> {
         let url = check_address("base_url", text, ["https", "http"])?;
         if has_endpoint_path(&url) {
@@ -23,29 +23,29 @@ impl BaseUrl {
         Ok(BaseUrl(url))
     }
 
-    /// The URL without a trailing slash.
+    /// Returns the URL without a trailing slash.
     pub fn as_str(&self) -> &str {
         self.0.as_str().trim_end_matches('/')
     }
 
-    /// Returns true if connections to it are encrypted.
+    /// Returns true if connections to the service are encrypted.
     pub fn is_encrypted(&self) -> bool {
         self.0.scheme() == "https"
     }
 
-    /// Returns true if requests to it need no network, and so no proxy.
+    /// Returns true if requests to the service need no network, and therefore no proxy.
     #[doc(hidden)]
     pub fn stays_on_this_machine(&self) -> bool {
         is_loopback(&self.0) || self.0.host_str().is_some_and(|host| host == "localhost")
     }
 
-    /// Returns true if the whole path of a URL is this path below this base.
+    /// Returns true if the whole path of a URL is this base followed by this path.
     #[doc(hidden)]
     pub fn is_path(&self, whole: &str, path: &str) -> bool {
         whole.strip_suffix(path) == Some(self.0.path().trim_end_matches('/'))
     }
 
-    /// The URL of a path below this base.
+    /// Returns the URL of a path below this base.
     #[doc(hidden)]
     pub fn join(&self, path: &str) -> Result<Url> {
         check_path(path)?;
@@ -58,11 +58,12 @@ impl BaseUrl {
     }
 }
 
-/// Checks an address of the service: of the first scheme, which encrypts, or of the second one to a loopback
-/// address.
+/// Checks an address of the service: any address with the first scheme, which encrypts, or a
+/// loopback address with the second scheme.
 pub fn check_address(name: &str, text: &str, [secure, plain]: [&str; 2]) -> Result<Url> {
     let refuse = |expected: &str| Err(Error::argument(name, &shown(text), expected));
-    // A browser leaves these out, or reads them as a slash; other programs read another address.
+    // A browser removes these characters or reads them as a slash; other programs read another
+    // address.
     if text.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\') {
         return refuse("a URL without white space, control characters and backslashes");
     }
@@ -96,7 +97,7 @@ fn article(scheme: &str) -> &'static str {
     if scheme.starts_with('h') { "an" } else { "a" }
 }
 
-/// The URL in an error. With an @ or a query, it may carry a secret.
+/// Shows the URL in an error. A URL with an @ or a query may carry a secret.
 fn shown(text: &str) -> String {
     match text.contains(['@', '?']) {
         true => "not valid".to_owned(),
@@ -112,8 +113,9 @@ fn has_endpoint_path(url: &Url) -> bool {
     ["/api/v1.0", "/api/v1", "/oauth2"].into_iter().any(below)
 }
 
-/// The usable URL that is nearest to one that does not encrypt: the loopback address, or the scheme that
-/// does. None for a port: which one of that host encrypts is not known, if any does.
+/// Returns the usable URL that is nearest to one that does not encrypt: the loopback address, or
+/// the scheme that encrypts. None if the URL has a port: it is unknown which port of that host
+/// encrypts, if any.
 fn nearest(mut url: Url, secure: &str) -> Option<String> {
     match url.host_str() {
         Some("localhost") => url.set_host(Some("127.0.0.1")).ok()?,
@@ -138,7 +140,8 @@ fn check_path(path: &str) -> Result<()> {
         || path.starts_with("//")
         || path.chars().any(|c| c.is_control() || matches!(c, '\\' | '?' | '#'))
         || has_dot_segments(path);
-    // RFC 3986, section 3.3; a URL parser encodes others that are not allowed, and leaves these.
+    // RFC 3986, section 3.3. A URL parser encodes other forbidden characters, but leaves these
+    // unchanged.
     if !hostile && (path.contains(['|', '[', ']', '^']) || has_broken_escape(path)) {
         let shown: String = path.chars().take(64).collect();
         return Err(Error::argument(
@@ -164,7 +167,7 @@ fn check_path(path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns true if a % does not begin the number of a byte.
+/// Returns true if a % is not followed by the two digits of a byte.
 fn has_broken_escape(path: &str) -> bool {
     path.split('%').skip(1).any(|rest| {
         !rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))

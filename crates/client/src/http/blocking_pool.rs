@@ -1,10 +1,12 @@
 //! The blocking pool: a blocking call drives its own connection, on its own thread.
 //!
-//! On the shared runtime, such a call passes its request to other threads and is woken by them: five
-//! context switches, which cost as much as the request itself. So it borrows a local runtime, which
-//! runs only while a call waits in it, with an HTTP client whose connections belong to it.
+//! On the shared runtime, a blocking call passes its request to other threads and is woken by them:
+//! five context switches, which cost as much as the request itself. A call therefore borrows a
+//! local runtime, which runs only while a call waits in it, with an HTTP client whose connections
+//! belong to it.
 //!
-//! A task that others wait for must not be spawned there: it would stop when the call ends.
+//! A task that others wait for must not be spawned on a local runtime: it would stop when the call
+//! ends.
 
 use std::{
     future::Future,
@@ -29,14 +31,15 @@ use crate::{
     os::runtime::{build, runtime},
 };
 
-/// The most local runtimes of clients that share their connections: each uses four file descriptors.
+/// Maximum number of local runtimes for the clients that share their connections. Each runtime uses
+/// four file descriptors.
 const SIZE_MAX: usize = 32;
 
 tokio::task_local! {
     static LOCAL_CLIENT: Arc<HttpClient>;
 }
 
-/// The HTTP client of the local runtime that this runs on; none on the shared runtime.
+/// Returns the HTTP client of the local runtime on which this runs; none on the shared runtime.
 pub fn local_client() -> Option<Arc<HttpClient>> {
     LOCAL_CLIENT.try_with(Clone::clone).ok()
 }
@@ -59,27 +62,28 @@ pub struct LocalRuntime {
     used: Instant,
 }
 
-/// A timer that stays set from one call to the next. One that each call sets would be the earliest of its
-/// runtime, and setting the earliest wakes the runtime: two writes and an `epoll_wait` for each call.
+/// A timer that stays set from one call to the next. A timer set by each call would be the earliest
+/// of its runtime, and setting the earliest timer wakes the runtime: two writes and an `epoll_wait`
+/// for each call.
 #[derive(Debug)]
 struct Alarm(Pin<Box<Sleep>>);
 
-/// The local runtimes of the clients of one process that share their connections.
+/// The local runtimes of the clients in one process that share their connections.
 #[derive(Debug)]
 pub struct BlockingPool {
-    /// The most recently used one is the last.
+    /// The idle runtimes; the last one was used most recently.
     idle: Mutex<Vec<LocalRuntime>>,
     /// The number of slots, idle or not.
     count: AtomicUsize,
 }
 
 impl PoolSlot {
-    /// A slot on the shared runtime.
+    /// Returns a slot on the shared runtime.
     pub fn shared() -> Result<PoolSlot> {
         runtime().map(PoolSlot::Shared)
     }
 
-    /// Waits for a future, this long at most; none if it is not ready then.
+    /// Waits for a future, at most this long. Returns none if it is not ready by then.
     pub fn wait<F: Future>(&mut self, limit: Duration, future: F) -> Option<F::Output> {
         match self {
             PoolSlot::Local(LocalRuntime { runtime, client, alarm, .. }, _) => {
@@ -91,8 +95,8 @@ impl PoolSlot {
         }
     }
 
-    /// Ends the call. The request of a cancelled call would stay open until the next call: unless the
-    /// call is `settled`, its connection is closed now.
+    /// Ends the call. The request of a cancelled call would stay open until the next call, so its
+    /// connection is closed now unless the call is `settled`.
     pub fn release(self, settled: bool) {
         match self {
             PoolSlot::Local(local, pool) if settled => pool.release(local),
@@ -113,8 +117,8 @@ impl LocalRuntime {
         Ok(LocalRuntime { runtime, client, alarm, used: Instant::now() })
     }
 
-    /// Processes what has happened since the last call, so that a request is not sent on a connection
-    /// that the other end has closed: first the runtime does this, then the connections.
+    /// Processes the events since the last call, first in the runtime and then in the connections,
+    /// so that a request is not sent on a connection that the other end has closed.
     fn catch_up(&self) {
         self.runtime.block_on(async {
             yield_now().await;
@@ -124,14 +128,15 @@ impl LocalRuntime {
 }
 
 impl Alarm {
-    /// Waits for a future, this long at most: until the end of an earlier wait if that is to come.
+    /// Waits for a future, at most this long. The wait ends with an earlier wait if the end of that
+    /// one comes first.
     async fn wait<F: Future>(&mut self, limit: Duration, future: F) -> Option<F::Output> {
         let future = pin!(future);
         let now = tokio::time::Instant::now();
         if self.0.deadline() <= now || self.0.deadline() > now + limit {
             self.0.as_mut().reset(now + limit);
         }
-        // Outside the budget of cooperation, which a future that is never idle uses up.
+        // Polled outside of tokio's cooperation budget, which a future that is never idle uses up.
         let alarm = unconstrained(self.0.as_mut());
         match select(future, alarm).await {
             Either::Left((output, _)) => Some(output),
@@ -141,13 +146,13 @@ impl Alarm {
 }
 
 impl BlockingPool {
-    /// An empty pool.
+    /// Creates an empty pool.
     pub fn new() -> Arc<Self> {
         Arc::new(BlockingPool { idle: Mutex::default(), count: AtomicUsize::new(0) })
     }
 
-    /// An idle local runtime, or a new one for an HTTP client; the shared runtime if there are
-    /// `SIZE_MAX`.
+    /// Returns an idle local runtime, or a new one for an HTTP client; the shared runtime if there
+    /// are `SIZE_MAX` local ones.
     pub fn borrow(
         self: &Arc<Self>,
         client: impl FnOnce() -> Result<reqwest::Client>,
@@ -180,7 +185,8 @@ impl BlockingPool {
 
     fn close(&self, local: LocalRuntime) {
         self.count.fetch_sub(1, Ordering::Relaxed);
-        // Without waiting for its threads, which is not allowed everywhere: nothing there is needed.
+        // Does not wait for the runtime's threads, which is not allowed everywhere. Nothing on it
+        // is needed any more.
         local.runtime.shutdown_background();
     }
 }
@@ -253,18 +259,18 @@ mod tests {
                 started.elapsed()
             };
             assert!(waits_in_vain() >= limit / 2);
-            // Far less than the longest limit, however busy the machine is.
+            // Far below the longest limit, however busy the machine is.
             assert!(waits_in_vain() < SECOND * 60);
             sleep(limit * 2);
             assert!(waits_in_vain() >= limit / 2);
-            // A future that is never idle, as one that reads a body that has arrived.
+            // A future that is never idle, such as one that reads a body that has arrived.
             let busy = async {
                 loop {
                     consume_budget().await;
                 }
             };
             assert_eq!(slot.wait(limit, busy), None);
-            // The limit may differ, and the future be ready.
+            // The limit may differ, and the future may be ready.
             assert_eq!(slot.wait(SECOND * 3600, async { 1 }), Some(1));
             let started = Instant::now();
             assert_eq!(slot.wait(limit, pending::<()>()), None);

@@ -1,4 +1,4 @@
-//! The body of a request: its parts until it is sent, and its bytes.
+//! The body of a request: its parts until the request is sent, and its bytes.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub enum Body {
     /// Fields of an `application/x-www-form-urlencoded` body, which holds secrets.
     #[doc(hidden)]
     Form(Form),
-    /// Sent unchanged, with this content type unless the caller sets another.
+    /// Bytes that are sent unchanged, with this content type unless the caller sets another.
     Bytes(Bytes, Option<&'static str>),
 }
 
@@ -43,13 +43,14 @@ impl fmt::Debug for Body {
 }
 
 impl Body {
-    /// A value as JSON.
+    /// Converts a value to JSON.
     pub fn json<T: serde::Serialize>(value: &T) -> Result<Self> {
         let text = serde_json::to_vec(value).map_err(|error| unwritable(&error))?;
         Ok(Body::Bytes(text.into(), Some("application/json")))
     }
 
-    /// The bytes to send, with `cursor` as a member of the JSON object replacing one of that name.
+    /// Returns the bytes to send. `cursor` becomes a member of the JSON object and replaces a
+    /// member of that name.
     pub(super) fn encode(&self, cursor: Option<(&str, &str)>) -> Result<Bytes> {
         match (self, cursor) {
             (Body::Json(members), cursor) => encode_json(members, cursor),
@@ -63,8 +64,8 @@ impl Body {
         }
     }
 
-    /// The content type of the encoded body; the caller's own header takes precedence over that of
-    /// plain bytes only.
+    /// Returns the content type of the encoded body. The caller's own header replaces it only for
+    /// plain bytes.
     pub(super) fn content_type(&self, has_cursor: bool) -> Option<HeaderValue> {
         match self {
             Body::Json(_) => Some(HeaderValue::from_static("application/json")),
@@ -76,12 +77,12 @@ impl Body {
     }
 }
 
-/// A member of a JSON body.
+/// Makes a member of a JSON body.
 pub(super) fn json_member<T: serde::Serialize>(value: &T) -> Result<Box<RawValue>> {
     serde_json::value::to_raw_value(value).map_err(|error| unwritable(&error))
 }
 
-/// A member that is JSON already.
+/// Makes a member of a text that is already JSON.
 pub(super) fn json_text(text: String) -> Result<Box<RawValue>> {
     RawValue::from_string(text).map_err(|error| unwritable(&error))
 }
@@ -113,9 +114,9 @@ fn encode_json(
     Ok(out.into())
 }
 
-/// The bytes of a form, wiped when the last request with them is gone.
+/// Encodes a form in bytes that are wiped when the last request with them is gone.
 fn encode_form(form: &Form) -> Bytes {
-    // No character becomes more than three, so that the buffer is never reallocated: that would
+    // No character becomes more than three bytes, so the buffer is never reallocated, which would
     // leave copies.
     let size = form.0.iter().map(|(name, value)| 3 * (name.len() + value.len()) + 2).sum();
     let mut written = form_urlencoded::Serializer::new(String::with_capacity(size));

@@ -24,7 +24,7 @@ use crate::{
     shared_limit::boot_nanos,
 };
 
-/// Sends a request until `parse` accepts the response. The only way to send.
+/// Sends a request until `parse` accepts the response. All requests are sent here.
 pub async fn call<T>(
     transport: &Transport,
     mut authorization: CallAuthorization<'_>,
@@ -42,7 +42,7 @@ pub async fn call<T>(
 }
 
 impl Transport {
-    /// Sends a request without credentials: for those that get or need none.
+    /// Sends a request without credentials, such as a request that obtains or needs none.
     pub async fn call_unauthorized<T>(
         &self,
         request: &Request,
@@ -54,8 +54,8 @@ impl Transport {
 }
 
 impl Transport {
-    /// Waits before a request is sent again in another way, for this long or for as long as the service asks, and
-    /// reports it as a retry.
+    /// Waits before a request is sent again in another way: this long, or longer if the service
+    /// asks for it. Reports the wait as a retry.
     pub async fn pause_after(&self, request: &Request, error: &Error, least: Duration) {
         let wait = retry_after(error).unwrap_or_default().max(least);
         if let Some(span) = self.span(request, 1) {
@@ -146,7 +146,7 @@ struct Attempt<'a, 'b> {
     request: &'a Request,
     span: Option<RequestSpan>,
     wait_times: &'a WaitTimes,
-    /// The headers that authorize it, once it is sent.
+    /// The headers that authorize the attempt, once it is sent.
     sent: SentHeaders,
 }
 
@@ -157,7 +157,7 @@ impl Attempt<'_, '_> {
         if let Some(response) = cassette.and_then(|cassette| cassette.response(self.request)) {
             return Ok(Received::new(response?));
         }
-        // Before a connection is taken: a hook may call the client itself.
+        // Runs before a connection is taken: a hook may call the client itself.
         let added = self.emit(EventKind::Sending).await?;
         let (duration, outcome) = {
             let limit = || self.wait_times.spent(WaitReason::RateLimit);
@@ -191,7 +191,7 @@ impl Attempt<'_, '_> {
         }
     }
 
-    /// The same, of an event that changes nothing.
+    /// Reports an event that changes nothing about the request.
     async fn tell(&self, kind: EventKind) {
         let _ = self.emit(kind).await;
     }
@@ -202,8 +202,8 @@ impl Attempt<'_, '_> {
         redactor(self.authorization.secrets(), self.request, proxy, &self.sent, received)
     }
 
-    /// Records an exchange, if there is a recorder. Not one that was repeated with a fresh token or
-    /// signature: a replay has neither.
+    /// Records an exchange, if there is a recorder. Skips an exchange that was repeated with a
+    /// fresh token or signature: a replay has neither.
     fn record(&self, outcome: &Result<Received, Unredacted>) -> Result<()> {
         let Some(cassette) = &self.transport.options.cassette else { return Ok(()) };
         let redactor = self.redactor(outcome.as_ref().ok());
@@ -215,15 +215,15 @@ impl Attempt<'_, '_> {
     }
 }
 
-/// Waits as the adaptive throttle of this path requires. Does not hold a connection during that time.
+/// Waits as long as the adaptive throttle of this path requires, without holding a connection.
 async fn wait_for_throttle(transport: &Transport, state: &ProcessState, request: &Request) {
     let now = boot_nanos();
     let send_at = state.throttle.send_at(&request.label, now);
     sleep(transport, Duration::from_nanos(send_at.saturating_sub(now))).await;
 }
 
-/// Applies the service's demand to all who share the rate limit. If they cannot be told, it applies
-/// here.
+/// Tells all clients that share the rate limit what the service demands. If they cannot be told,
+/// the demand applies to this client alone.
 async fn tell_others(transport: &Transport, error: &Error, slow_since: Option<u64>) {
     let Some(ClientRate::Shared(shared)) = transport.rate_limit() else { return };
     if let Some(wait) = retry_after(error) {
@@ -235,14 +235,14 @@ async fn tell_others(transport: &Transport, error: &Error, slow_since: Option<u6
     }
 }
 
-/// Waits before a request; a replay has no service to protect, so it does not wait.
+/// Waits before a request. A replay has no service to protect, so it does not wait.
 async fn sleep(transport: &Transport, wait: Duration) {
     if !wait.is_zero() && !transport.options.is_replayed() {
         tokio::time::sleep(wait).await;
     }
 }
 
-/// The error with what the request shows about its cause.
+/// Adds to the error what the request shows about its cause.
 fn advised(error: Error, authorization: &CallAuthorization<'_>, request: &Request) -> Error {
     let Some(class) = error.api_failure().map(|api_failure| api_failure.class) else {
         return error;
@@ -262,7 +262,7 @@ fn advised(error: Error, authorization: &CallAuthorization<'_>, request: &Reques
     }
 }
 
-/// Suggests what a symbol or market in the URL was meant to be.
+/// Suggests the symbol or market that one in the URL was meant to be.
 fn suggestion(request: &Request) -> Option<String> {
     let in_path = request.url.path().split('/').find_map(suggest_symbol);
     in_path.or_else(|| {

@@ -1,8 +1,8 @@
 //! Cassettes: traffic recorded to a file, or replayed from it without a network.
 //!
-//! A cassette is a text file of one JSON object a line: a header, then exchanges. Requests are recorded
-//! without their headers, and responses as they were received, but for what `recorded_secrets` masks. Requests for
-//! tokens are not recorded at all.
+//! A cassette is a text file with one JSON object a line: a header, then exchanges. Requests are
+//! recorded without their headers, and responses as they were received, except for the values that
+//! `recorded_secrets` masks. Requests for tokens are not recorded at all.
 
 use std::{
     borrow::Cow,
@@ -46,17 +46,18 @@ pub struct Recorder {
 }
 
 struct Recording {
-    /// None once it is closed.
+    /// None once the recorder is closed.
     file: Option<File>,
     /// The service whose traffic is recorded, once the header that names it is written.
     base_url: Option<String>,
 }
 
-/// Replays the exchanges of a file: those of one request in their order, then the last one repeatedly.
+/// Replays the exchanges of a file: the exchanges of one request in their order, then the last one
+/// repeatedly.
 pub struct Replay {
     path: PathBuf,
     names: SecretNames,
-    /// The service whose traffic was recorded; none if nothing was.
+    /// The service whose traffic was recorded; none if there was no traffic.
     pub base_url: Option<String>,
     remaining: Mutex<Remaining>,
 }
@@ -64,12 +65,12 @@ pub struct Replay {
 #[derive(Default)]
 struct Remaining {
     responses: HashMap<Vec<u8>, VecDeque<Recorded>>,
-    /// The times by the call whose range they end; those of none are a caller's own readings.
+    /// The times by the call whose range they end. Times without a call were read by the caller.
     times: HashMap<Option<String>, VecDeque<i64>>,
 }
 
 boardlot_service::shown_as!(Recorder, |this| "Recorder({})", this.path.display());
-// What others have recorded may have secrets.
+// A recording by someone else may contain secrets.
 boardlot_service::shown_as!(Replay, |this| "Replay({})", this.path.display());
 
 const VERSION: u32 = 1;
@@ -83,11 +84,12 @@ enum Line {
     Header {
         version: u32,
         base_url: String,
-        /// The names that the caller has declared secret.
+        /// The names that the caller has declared to be secret.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         secrets: Vec<String>,
     },
-    /// The service's time, in microseconds, from which the time range of a call was resolved, if it was that.
+    /// The service's time, in microseconds, from which the time range of a call was resolved, if
+    /// there was a call.
     Now {
         call: Option<String>,
         micros: i64,
@@ -102,7 +104,7 @@ enum Line {
 }
 
 impl Cassette {
-    /// The recorded response to this request; none if this is a recorder.
+    /// Returns the recorded response to this request; none if this is a recorder.
     pub(super) fn response(&self, request: &Request) -> Option<Result<HttpResponse>> {
         match self {
             Cassette::Recorder(_) => None,
@@ -110,8 +112,8 @@ impl Cassette {
         }
     }
 
-    /// Records an exchange, without the values that the client holds and those whose names are secret. `redactor` is
-    /// for what an error shows.
+    /// Records an exchange, without the values that the client holds and the values whose names are
+    /// secret. `redactor` redacts the text of an error.
     pub(super) fn record(
         &self,
         base_url: &str,
@@ -136,8 +138,8 @@ impl Cassette {
         recorder.write(base_url, &exchange)
     }
 
-    /// The service's time from which a time range is resolved: a replay uses that of the recording, or
-    /// the requests would not be the same.
+    /// Returns the service's time from which a time range is resolved. A replay uses the time of
+    /// the recording, because its requests would otherwise differ.
     pub(super) fn now(&self, base_url: &str, call: Option<String>, micros: i64) -> Result<i64> {
         match self {
             Cassette::Recorder(recorder) => {
@@ -149,8 +151,8 @@ impl Cassette {
 }
 
 impl Recorder {
-    /// Creates the file, which must not exist: recordings are never overwritten. The values of headers, parameters
-    /// and members with these names are masked.
+    /// Creates the file, which must not exist: recordings are never overwritten. The values of
+    /// headers, parameters and members with these names are masked.
     pub fn create(path: &Path, names: SecretNames) -> Result<Self> {
         let file = options(0o600).write(true).create_new(true).open(path);
         let file = file.map_err(|error| at(path, &error))?;
@@ -158,7 +160,8 @@ impl Recorder {
         Ok(Recorder { path: path.to_owned(), names, recording })
     }
 
-    /// Ends the recording: clients that still use it get an error. Some disks are only now full.
+    /// Ends the recording: clients that still use it get an error. Some disks report only now that
+    /// they are full.
     pub fn close(&self) -> Result<()> {
         let file = self.recording.lock().unwrap_or_else(PoisonError::into_inner).file.take();
         file.map_or(Ok(()), |file| file.sync_all()).map_err(|error| at(&self.path, &error))
@@ -186,7 +189,8 @@ impl Recorder {
 }
 
 impl Recording {
-    /// Adds whole lines, or nothing: what a full disk has taken of one would make the file unreadable.
+    /// Appends whole lines or nothing: a line that a full disk has taken in part would make the
+    /// file unreadable.
     fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         let closed = || io::Error::other("the recorder is closed; create a new one");
         let file = self.file.as_mut().ok_or_else(closed)?;
@@ -201,13 +205,13 @@ impl Recording {
 }
 
 impl Replay {
-    /// Reads a recording.
+    /// Opens a recording.
     pub fn open(path: &Path) -> Result<Self> {
         let read = || check_regular(path).and_then(|()| fs::read(path));
         let content = read().map_err(|error| at(path, &error))?;
         let (mut base_url, mut remaining) = (None, Remaining::default());
         let mut names = SecretNames::default();
-        // The last line of a recording that was interrupted has no end, or ends within a character.
+        // The last line of an interrupted recording has no end, or ends within a character.
         let lines = without_mark(&content).split_inclusive(|byte| *byte == b'\n');
         for (number, line) in lines.enumerate() {
             let Some(line) = line.strip_suffix(b"\n") else { break };
@@ -240,7 +244,8 @@ impl Replay {
                 }
             }
         }
-        // A recorder that was not used leaves an empty file, an interrupted one a part of its header.
+        // A recorder that was not used leaves an empty file, and an interrupted one a part of its
+        // header.
         let is_part = content.starts_with(HEADER_START) || HEADER_START.starts_with(&content);
         if base_url.is_none() && !is_part {
             let text = format!("{} is not a cassette: it has no header", path.display());
@@ -271,13 +276,13 @@ impl Replay {
     }
 }
 
-/// The next of these; the last one stays.
+/// Removes and returns the next item; the last one stays.
 fn next<T: Clone>(queue: &mut VecDeque<T>) -> Option<T> {
     if queue.len() > 1 { queue.pop_front() } else { queue.front().cloned() }
 }
 
-/// Identifies a request: neither its headers, which differ each time, nor secrets, which are not
-/// recorded.
+/// Identifies a request without its headers, which differ each time, and without secrets, which are
+/// not recorded.
 fn key(names: &SecretNames, method: &str, path: &str, query: &str, body: &[u8]) -> Vec<u8> {
     let query = names.pairs(query);
     let body = match std::str::from_utf8(body) {

@@ -20,7 +20,7 @@ use crate::{
 pub struct ClientIdentity {
     pub(super) chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
-    /// Clients with the same files share their connections.
+    /// Digest of the files: clients with the same files share their connections.
     digest: [u8; 32],
 }
 
@@ -41,7 +41,8 @@ impl Hash for ClientIdentity {
 }
 
 impl ClientIdentity {
-    /// Reads PEM files: the certificate and its chain from the first one, the key from the one that has a key.
+    /// Reads PEM files: the certificate and its chain from the first one, the key from the one that
+    /// has a key.
     pub fn from_pem(certificate_file: &[u8], key_file: Option<&[u8]>) -> Result<Self> {
         let mut chain = Vec::new();
         let mut keys = Vec::new();
@@ -57,7 +58,8 @@ impl ClientIdentity {
                 } else if label.ends_with("PRIVATE KEY") {
                     let encrypted = "has an encrypted key; decrypt it into a file that only you can read: \
                                      `openssl pkey -in FILE -out NEW`";
-                    // What encrypts a key of a traditional format is in headers, which Base64 lacks.
+                    // A key encrypted in a traditional format describes its encryption in headers,
+                    // which are not Base64.
                     let content = content.filter(|_| label != "ENCRYPTED PRIVATE KEY");
                     let content = content.ok_or_else(|| refused(encrypted))?;
                     digest.update(&*content);
@@ -93,7 +95,7 @@ impl ClientIdentity {
         Ok(ClientIdentity { chain, key, digest: digest.finalize().into() })
     }
 
-    /// A copy of the key, for the one who signs with it.
+    /// Returns a copy of the key for the signer.
     pub(super) fn key(&self) -> PrivateKeyDer<'static> {
         self.key.clone_key()
     }

@@ -1,5 +1,5 @@
 //! The service's clock as this client knows it: an offset for signatures, and the last reading of
-//! the service's time, from which open time ranges get their end.
+//! the service's time, which ends open time ranges.
 
 use std::{
     sync::{
@@ -14,27 +14,29 @@ use tokio::{sync::Mutex, time::timeout};
 
 use crate::{error::Result, os::origin::origin, os::simulated};
 
-/// The most by which the service's clock may run faster or slower than this machine's: one part in
-/// 5,000 (200 ppm).
+/// Maximum drift of the service's clock from this machine's: one part in 5,000 (200 ppm).
 const DRIFT_PARTS: i64 = 5_000;
-/// The service cuts what its clock shows to whole milliseconds, so that a call waits this long even if the
-/// reading is new.
+/// The service truncates the time of its clock to whole milliseconds, so a call waits this long
+/// even after a new reading.
 const UNIT: i64 = 1_000;
 /// The extra time that a call may wait because a reading is old: as long as another request would
-/// wait for its turn, between these two. The first is the drift of a quarter of a second, so that
-/// calls which follow each other closely share a reading.
+/// wait for its turn, between these two. The first one is the drift in a quarter of a second, so
+/// that calls in close succession share a reading.
 const EXTRA_WAIT: (Duration, Duration) = (Duration::from_micros(100), Duration::from_millis(100));
 
-/// The local clock, how far the service's is ahead of it, and the last reading of the service's.
+/// The local clock, the lead of the service's clock over it, and the last reading of the service's
+/// clock.
 #[derive(Debug, Default)]
 pub struct Clock {
     offset_ms: AtomicI64,
-    /// Counts the requests for the service's time that ended, so that concurrent callers share one.
+    /// Number of requests for the service's time that have ended, so that concurrent callers share
+    /// one.
     requests: AtomicU64,
     reading: ArcSwapOption<ClockReading>,
 }
 
-/// The outcome of the last request for the service's time: the callers that waited for it share its failure too.
+/// Outcome of the last request for the service's time. The callers that waited for it share its
+/// failure, too.
 #[derive(Debug)]
 pub struct LastRequest(Mutex<Result<()>>);
 
@@ -44,8 +46,8 @@ impl Default for LastRequest {
     }
 }
 
-/// One instant by both local clocks: one is set now and then, the other stops while the machine is
-/// suspended.
+/// One instant by both local clocks. One clock is set now and then; the other stops while the
+/// machine is suspended.
 #[derive(Debug, Clone, Copy)]
 pub struct LocalInstant {
     /// Microseconds since 1970.
@@ -53,11 +55,11 @@ pub struct LocalInstant {
     monotonic: Instant,
 }
 
-/// A reading of the service's clock, with when the request for it left and the response was
+/// A reading of the service's clock, with the instants when its request left and its response was
 /// complete.
 ///
-/// The time that the service's clock shows at a later moment is between two bounds. They move apart as
-/// the reading becomes older, and if the two local clocks disagree about its age.
+/// The time of the service's clock at a later moment is between two bounds. They move apart as the
+/// reading becomes older, and if the two local clocks disagree about its age.
 #[derive(Debug, Clone, Copy)]
 pub struct ClockReading {
     service_ms: i64,
@@ -66,18 +68,18 @@ pub struct ClockReading {
 }
 
 impl LocalInstant {
-    /// The instant of this moment.
+    /// Returns the current instant.
     pub fn now() -> Self {
         LocalInstant { wall: micros(simulated::since_1970()), monotonic: simulated::instant() }
     }
 
-    /// The instant that the two clocks show: microseconds since 1970, and the one that is never
+    /// Returns the instant of the two clocks: microseconds since 1970, and the clock that is never
     /// set.
     pub const fn new(wall: i64, monotonic: Instant) -> Self {
         LocalInstant { wall, monotonic }
     }
 
-    /// The microseconds since an earlier instant by either clock, the smaller number first.
+    /// Returns the microseconds since an earlier instant by either clock, the smaller number first.
     fn since(self, earlier: Self) -> (i64, i64) {
         let monotonic = micros(self.monotonic.saturating_duration_since(earlier.monotonic));
         let wall = self.wall.saturating_sub(earlier.wall).max(0);
@@ -86,28 +88,29 @@ impl LocalInstant {
 }
 
 impl ClockReading {
-    /// A reading from a response that has just been received.
+    /// Creates a reading from a response that has just been received.
     pub fn new(service_ms: i64, sent: LocalInstant) -> Self {
         Self::between(service_ms, sent, LocalInstant::now())
     }
 
-    /// A reading from a response that was received at this instant.
+    /// Creates a reading from a response that was received at this instant.
     pub const fn between(service_ms: i64, sent: LocalInstant, received: LocalInstant) -> Self {
         ClockReading { service_ms, sent, received }
     }
 
-    /// The offset of the service's clock from the local one; its time was most likely read halfway
-    /// between sending and receiving.
+    /// Returns the offset of the service's clock from the local one. The service most likely read
+    /// its clock halfway between sending and receiving.
     fn offset_ms(&self) -> i64 {
         let (sent, received) = (self.sent.wall, self.received.wall);
         self.service_ms.saturating_sub((sent + (received - sent) / 2) / 1_000)
     }
 
-    /// A time in microseconds that the service's clock had not passed at `now`: whatever existed at the
-    /// service then is not later. The service read its clock after the request had left.
+    /// Returns a time in microseconds that the service's clock had not passed at `now`: everything
+    /// that existed at the service then is at or before that time. The service read its clock after
+    /// the request had left.
     pub fn latest(&self, now: LocalInstant) -> i64 {
         let passed = if self.sent.monotonic >= now.monotonic {
-            // Of a request that left later, whatever the local clock was set to since.
+            // The request of this reading left later, whatever the local clock was set to since.
             0
         } else {
             let age = now.since(self.sent).1;
@@ -121,8 +124,9 @@ impl ClockReading {
         self.service_ms.saturating_mul(1_000)
     }
 
-    /// The time from `now` until the service's clock has certainly passed this time: whatever the
-    /// service adds then is later. The service read its clock before the response was received.
+    /// Returns the time from `now` until the service's clock has certainly passed this time:
+    /// everything that the service adds then is later. The service read its clock before the
+    /// response was received.
     fn wait_until_past(&self, service_micros: i64, now: LocalInstant) -> Duration {
         let (age, _) = now.since(self.received);
         let ahead = service_micros.saturating_sub(self.service_micros());
@@ -131,44 +135,44 @@ impl ClockReading {
         if missing == 0 { Duration::ZERO } else { Duration::from_micros(wait.unsigned_abs()) }
     }
 
-    /// The longest that a call waits on account of this reading: as long as it would take to make a new one,
-    /// whose request would wait for its turn.
+    /// Returns the longest time that a call waits because of this reading: as long as a new reading
+    /// would take, whose request would wait for its turn.
     fn wait_max(&self, turn: Duration) -> Duration {
         let round_trip = self.received.monotonic.saturating_duration_since(self.sent.monotonic);
         let (least, most) = EXTRA_WAIT;
         round_trip + Duration::from_micros(UNIT.unsigned_abs()) + turn.clamp(least, most)
     }
 
-    /// Returns true if a call at `now` should use this reading, and not make a new one.
+    /// Returns true if a call at `now` should use this reading rather than make a new one.
     pub fn is_precise(&self, now: LocalInstant, turn: Duration) -> bool {
         self.wait_until_past(self.latest(now), now) <= self.wait_max(turn)
     }
 
-    /// The time that a call at `now` waits until this time is past. The local clock may have been
-    /// set since this reading was found to be precise, and must not keep the call waiting.
+    /// Returns how long a call at `now` waits until this time is past. The local clock may have
+    /// been set since this reading was found to be precise, and must not keep the call waiting.
     pub fn pause(&self, service_micros: i64, now: LocalInstant, turn: Duration) -> Duration {
         self.wait_until_past(service_micros, now).min(self.wait_max(turn))
     }
 }
 
 impl Clock {
-    /// Milliseconds since 1970 by the service's clock.
+    /// Returns the milliseconds since 1970 by the service's clock.
     pub fn now_ms(&self) -> i64 {
         local_ms().saturating_add(self.offset_ms.load(Ordering::Relaxed))
     }
 
-    /// The offset of the service's clock from the local one, for signatures.
+    /// Returns the offset of the service's clock from the local one, for signatures.
     pub fn offset_ms(&self) -> i64 {
         self.offset_ms.load(Ordering::Relaxed)
     }
 
-    /// The number of requests for the service's time that have ended, successfully or not.
+    /// Returns the number of requests for the service's time that have ended, successfully or not.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Acquire)
     }
 
-    /// Sends a request for the service's time, unless one has ended since `requests` was noted:
-    /// concurrent callers share its outcome.
+    /// Sends a request for the service's time, unless one has ended since `requests` was noted.
+    /// Concurrent callers share its outcome.
     pub async fn request_once<F: Future<Output = Result<()>>>(
         &self,
         last: &LastRequest,
@@ -179,7 +183,7 @@ impl Clock {
         let max_wait = if origin().is_nested { Duration::ZERO } else { max_wait };
         let Ok(mut last) = timeout(max_wait, last.0.lock()).await else {
             // The caller that holds the lock may not be polled: for example, a signal handler has
-            // interrupted it, and this is a call of that handler.
+            // interrupted it, and this call is made by that handler.
             return send().await;
         };
         if self.requests() == requests {
@@ -189,24 +193,24 @@ impl Clock {
         last.clone()
     }
 
-    /// Remembers what the service's clock showed.
+    /// Stores a reading of the service's clock.
     pub fn learn(&self, reading: ClockReading) {
         self.reading.store(Some(Arc::new(reading)));
     }
 
-    /// The last reading of the service's clock.
+    /// Returns the last reading of the service's clock.
     pub fn reading(&self) -> Option<Arc<ClockReading>> {
         self.reading.load_full()
     }
 
-    /// Makes signatures follow the last reading; false if they did already.
+    /// Makes signatures follow the last reading. Returns false if they already did.
     pub fn correct(&self) -> bool {
         let offset_ms = self.reading.load_full().map_or(0, |reading| reading.offset_ms());
         self.offset_ms.swap(offset_ms, Ordering::Relaxed) != offset_ms
     }
 }
 
-/// Milliseconds since 1970 by the local clock.
+/// Returns the milliseconds since 1970 by the local clock.
 pub fn local_ms() -> i64 {
     LocalInstant::now().wall / 1_000
 }
@@ -263,7 +267,7 @@ mod tests {
         assert_eq!(wait(10_100_000_000, 102_950, 102_000), 69_991 + 14 + 1, "set back by 50 ms");
     }
 
-    /// The intervals at which a request may be sent, at most.
+    /// Minimum intervals between requests.
     const TURNS_MS: [u64; 4] = [0, 1, 100, 60_000];
     const ROUND_TRIPS_MS: [u64; 4] = [0, 1, 20, 2_000];
 
@@ -281,7 +285,7 @@ mod tests {
                 let now =
                     moment(start, 1_000_000 + (age + round_trip).cast_signed(), age + round_trip);
                 for turn in TURNS_MS.map(Duration::from_millis) {
-                    // Until the first page is requested: with the last reading, or a new one.
+                    // Until the first page is requested, with the last reading or a new one.
                     let (asking, (used, at)) = match old.is_precise(now, turn) {
                         true => (0, (old, now)),
                         false => (round_trip, read_at(age + round_trip)),

@@ -1,4 +1,4 @@
-//! Asking the service for its time: for open time ranges, and after a signature was rejected.
+//! Requests the service's time: for open time ranges, and after a signature was rejected.
 
 use std::sync::Arc;
 
@@ -15,22 +15,24 @@ use crate::{
     os::simulated,
 };
 
-/// The number of times that one call reads the service's clock.
+/// Maximum number of times that one call reads the service's clock.
 const READINGS_MAX: usize = 2;
 
 impl Transport {
-    /// A time in microseconds at which an open range ends: whatever existed at the service when this was
-    /// called is not later, and whatever the service adds from now on is. So nothing arrives in a range
-    /// that is being read. Waits until the service's clock has certainly passed that time: at most a round
-    /// trip and a millisecond, unless a rate limit makes another request wait for longer.
+    /// Returns a time in microseconds at which an open range ends: everything that existed at the
+    /// service when this was called is at or before that time, and everything that the service adds
+    /// from now on is later. No record therefore arrives in a range that is being read. Waits until
+    /// the service's clock has certainly passed that time: at most a round trip and a millisecond,
+    /// unless a rate limit makes another request wait for longer.
     ///
-    /// Without a precise reading, the service's clock is read, once for all concurrent callers, which
-    /// share a failure too. `call` identifies the call whose range ends then: a replay of a cassette uses
-    /// the time that was recorded for it, and sends nothing.
+    /// Without a precise reading, the service's clock is read, once for all concurrent callers,
+    /// which share a failure too. `call` identifies the call whose range ends at that time: a
+    /// replay of a cassette uses the time that was recorded for the call, and sends no request.
     pub async fn service_now(&self, call: impl FnOnce() -> Option<String>) -> Result<i64> {
         let cassette = self.options.cassette.as_deref();
         let now = if matches!(cassette, Some(Cassette::Replay(_))) {
-            // Not used, unless the cassette lacks the call, and then it lacks its requests as well.
+            // The time is not used unless the cassette lacks the call, and then it lacks the call's
+            // requests as well.
             local_ms().saturating_mul(1_000)
         } else {
             let called = LocalInstant::now();
@@ -47,12 +49,13 @@ impl Transport {
     }
 }
 
-/// A reading for a call at this instant: the last one if it is precise, or a new one. Another caller's may
-/// have been sent before `called`, and the local clock set since: then the next is sent after it.
+/// Returns a reading for a call at this instant: the last one if it is precise, or a new one.
+/// Another caller's request may have been sent before `called`, and the local clock set since; then
+/// another request is sent.
 async fn reading_for(transport: &Transport, called: LocalInstant) -> Result<Arc<ClockReading>> {
     let (clock, turn) = (&transport.clock, transport.interval());
     for _ in 0..READINGS_MAX {
-        // Before the reading, so that one that ends in between is used.
+        // Counted before the reading, so that a request that ends in between is used.
         let requests = clock.requests();
         if let Some(reading) = clock.reading().filter(|reading| reading.is_precise(called, turn)) {
             return Ok(reading);
@@ -64,7 +67,7 @@ async fn reading_for(transport: &Transport, called: LocalInstant) -> Result<Arc<
 }
 
 /// Corrects the offset of signatures by the service's clock, once for all calls that were rejected
-/// at the same time. `requests` is what the clock had counted before the rejected attempt.
+/// at the same time. `requests` is the clock's count before the rejected attempt.
 pub async fn correct_clock(transport: &Transport, requests: u64) -> Result<()> {
     // The correction is part of a call, and makes another call.
     Box::pin(read_clock(transport, requests)).await?;
@@ -77,15 +80,15 @@ pub async fn correct_clock(transport: &Transport, requests: u64) -> Result<()> {
     Ok(())
 }
 
-/// Reads the service's clock, unless that was done since `requests` was noted.
+/// Reads the service's clock, unless another caller has since `requests` was noted.
 async fn read_clock(transport: &Transport, requests: u64) -> Result<()> {
     let (state, max_wait) = (transport.state()?, transport.options.timeout);
     let last = &state.clock_request;
     transport.clock.request_once(last, requests, max_wait, || request_time(transport)).await
 }
 
-/// Sends the request without credentials, as a signature by a wrong clock would be rejected again.
-/// The transport takes the reading from the response.
+/// Sends the request without credentials, because a signature by a wrong clock would be rejected
+/// again. The transport takes the reading from the response.
 async fn request_time(transport: &Transport) -> Result<()> {
     let request = time_request(transport)?;
     transport.call_unauthorized(&request, parse_server_time).await.map(drop)

@@ -29,12 +29,13 @@ use super::{
 };
 use crate::error::{Advice, Delivery, Error, ErrorKind, Result, Unredacted};
 
-/// A connection that has not been used for this long is closed, in the shared client and in the blocking
-/// pool.
+/// How long a connection may be unused before it is closed, in the shared client and in the
+/// blocking pool.
 pub const IDLE_MAX: Duration = Duration::from_secs(90);
 
-/// A client of the HTTP library; without `tls`, nothing is encrypted on the way to a loopback address. It speaks HTTP/2
-/// where the server offers it, unless it is for HTTP/1.1 alone.
+/// Builds a client of the HTTP library. Without `tls`, nothing is encrypted on the way to a
+/// loopback address. The client speaks HTTP/2 if the server offers it, unless it is for HTTP/1.1
+/// alone.
 pub fn build_client(
     base: &BaseUrl,
     options: &ConnectOptions,
@@ -51,12 +52,12 @@ pub fn build_client(
         .tcp_nodelay(true)
         .dns_resolver(ThreadResolver)
         .referer(false)
-        // RFC 9112, section 5.2: a user agent unfolds them.
+        // RFC 9112, section 5.2: a user agent unfolds such lines.
         .http1_allow_obsolete_multiline_headers_in_responses(true)
-        // Redirects would carry the credentials along; hidden retries would repeat a nonce.
+        // Redirects would send the credentials along; hidden retries would repeat a nonce.
         .redirect(redirect::Policy::none())
         .retry(retry::never())
-        // Proxies only by option: that of the environment has been resolved before.
+        // A proxy comes only from the options; the environment's proxy has been resolved before.
         .no_proxy();
     builder = match tls {
         Some(tls) => {
@@ -86,8 +87,8 @@ pub fn build_client(
         .map_err(|error| Error::config(format!("the HTTP client cannot start: {}", chain(&error))))
 }
 
-/// Reads the body, decompressed, up to the limit. Of a larger one nothing is shown: it may have secrets
-/// that only its end would tell.
+/// Reads the body, decompressed, up to the limit. Nothing of a larger body is shown: it may have
+/// secrets that only its end would reveal.
 pub async fn read_response(
     mut response: reqwest::Response,
     limit: usize,
@@ -106,14 +107,14 @@ pub async fn read_response(
         body.add(&chunk)?;
     }
     let mut response = ::http::Response::from(response);
-    // The HTTP library takes a stream of HTTP/2 that was reset without an error for one that has ended (RFC 9113,
-    // section 8.1); over HTTP/1.1, it reports what is missing.
+    // Over HTTP/2, the HTTP library takes a stream that was reset without an error for one that has
+    // ended (RFC 9113, section 8.1). Over HTTP/1.1, it reports the missing bytes.
     let is_reset = response.version() == Version::HTTP_2 && !response.body().is_end_stream();
     if is_reset && announced != Some(received) {
         return Err(ended_early().into());
     }
     if body.is_compressed() {
-        // They are about what was sent.
+        // These headers describe the body as it was sent.
         response.headers_mut().remove(CONTENT_ENCODING);
         response.headers_mut().remove(CONTENT_LENGTH);
     }
@@ -125,8 +126,8 @@ pub async fn read_response(
     Ok(received)
 }
 
-/// The same bytes, wiped when the last reader has dropped them. The only other copy is wiped now, unless
-/// the HTTP library still has it.
+/// Returns the same bytes, wiped when the last reader has dropped them. The only other copy is
+/// wiped now, unless the HTTP library still holds it.
 fn wiped(body: Bytes) -> Bytes {
     let copy = Bytes::from_owner(Zeroizing::new(body.to_vec()));
     if let Ok(mut body) = body.try_into_mut() {
@@ -135,8 +136,8 @@ fn wiped(body: Bytes) -> Bytes {
     copy
 }
 
-/// The error of an exchange; `receiving` if the head of the response had been received. `unused_proxy` is
-/// the variable of the environment that names a proxy which the client does not use.
+/// Returns the error of an exchange; `receiving` if the head of the response had been received.
+/// `unused_proxy` is the environment variable that names a proxy which the client does not use.
 pub fn transport_error(
     error: reqwest::Error,
     receiving: bool,
@@ -150,8 +151,8 @@ pub fn transport_error(
     }
 }
 
-/// Advice on a failed connection, if its error tells more than its class. The texts are those of
-/// rustls and of the HTTP library, whose types are private or behind several others.
+/// Returns advice on a failed connection, if its error tells more than its class. The texts come
+/// from rustls and the HTTP library, whose types are private or nested in several others.
 fn advice(text: &str, unused_proxy: Option<&str>) -> Option<Advice> {
     const KNOWN: [(&str, &str); 9] = [
         (
@@ -199,7 +200,7 @@ fn advice(text: &str, unused_proxy: Option<&str>) -> Option<Advice> {
     Some(if has("UnknownIssuer") {
         Advice::TrustAuthority
     } else if has("BadSignature") {
-        // By an authority of the same name as one that is trusted.
+        // The certificate is from an authority with the same name as a trusted one.
         Advice::CheckAuthority
     } else if has("invalid peer certificate") {
         "The server must replace its certificate, which is not valid, whichever authority issued it.".into()
@@ -215,7 +216,7 @@ fn advice(text: &str, unused_proxy: Option<&str>) -> Option<Advice> {
 }
 
 fn without_advice(error: reqwest::Error, receiving: bool) -> Error {
-    // With the port if it is not the usual one.
+    // Includes the port if it is not the usual one.
     let host = error.url().map(|url| &url[Position::BeforeHost..Position::AfterPort]);
     let host = host.unwrap_or("the service").to_owned();
     let error = error.without_url();
@@ -256,7 +257,7 @@ pub fn asks_for_http1(error: &reqwest::Error) -> bool {
         .is_some_and(|error| error.reason() == Some(h2::Reason::HTTP_1_1_REQUIRED))
 }
 
-/// The problem of a response that breaks the rules of HTTP, if that is the error.
+/// Returns the problem of a response that breaks the rules of HTTP, if that is the error.
 fn malformed(error: &reqwest::Error, receiving: bool) -> Option<String> {
     causes(error).find_map(|cause| {
         let is_malformed = if let Some(error) = cause.downcast_ref::<hyper::Error>() {
@@ -271,7 +272,7 @@ fn malformed(error: &reqwest::Error, receiving: bool) -> Option<String> {
             ];
             error.is_library() && error.reason().is_some_and(|it| BREACHES.contains(&it))
         } else if let Some(error) = cause.downcast_ref::<io::Error>() {
-            // The chunks of a body, unless it is the encryption that is broken.
+            // The chunks of a body are malformed, unless the encryption is.
             let is_tls = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
             receiving && !is_tls && matches!(error.kind(), InvalidInput | InvalidData)
         } else {
@@ -281,10 +282,11 @@ fn malformed(error: &reqwest::Error, receiving: bool) -> Option<String> {
     })
 }
 
-/// Returns true if the service said that it did not process the request: by GOAWAY, whose last
+/// Returns true if the service said that it did not process the request: by a GOAWAY whose last
 /// stream is an earlier one, or by refusing the stream (RFC 9113, sections 6.8 and 8.7). HTTP/1.1
-/// cannot say so. Or if no connection took it: hyper-util gives it back when its connection has ended, or
-/// is one too many beside another with HTTP/2. Its error has no method for that, but these texts.
+/// cannot say so. Also returns true if no connection took the request: hyper-util returns it if its
+/// connection has ended, or if the connection is superfluous beside another one with HTTP/2. Its
+/// error has no method for that, but these texts.
 fn is_unprocessed(error: &reqwest::Error) -> bool {
     const UNSENT: [&str; 2] = ["client error (Canceled)", "checked out connection was closed"];
     causes(error).any(|cause| UNSENT.contains(&cause.to_string().as_str()))
@@ -296,12 +298,12 @@ fn is_unprocessed(error: &reqwest::Error) -> bool {
         })
 }
 
-/// The causes of an error, the next one first.
+/// Iterates over the causes of an error, the next one first.
 fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
     iter::successors(error.source(), |cause| (*cause).source())
 }
 
-/// An error with its causes, which name what really happened.
+/// Shows an error with its causes, which name the actual problem.
 fn chain(error: &reqwest::Error) -> String {
     causes(error).map(described).fold(error.to_string(), |text, more| {
         if text.contains(&more) { text } else { format!("{text}: {more}") }
@@ -312,7 +314,8 @@ fn described(error: &(dyn std::error::Error + 'static)) -> String {
     error.downcast_ref().map_or_else(|| error.to_string(), http2_error)
 }
 
-/// An error of HTTP/2, without the debug data of a GOAWAY: a peer may write anything there.
+/// Shows an error of HTTP/2 without the debug data of a GOAWAY, because a peer may write anything
+/// there.
 fn http2_error(error: &h2::Error) -> String {
     match error.reason() {
         Some(reason) if error.is_go_away() && error.is_remote() => {

@@ -1,8 +1,9 @@
-//! The connections to one service, which all clients of a process share that open them in the same way.
+//! The connections to one service. All clients of a process that open connections in the same way
+//! share them.
 //!
-//! An HTTP client of the library has its own trusted certificates, and each of its connections is a file:
-//! an application that creates a client for each of its users would have a thousand of both. What a client
-//! limits (requests per second, concurrent requests, retries) is its own.
+//! An HTTP client of the library has its own trusted certificates, and each of its connections is a
+//! file: an application that creates a client for each of its users would have a thousand of both.
+//! The limits of a client (requests per second, concurrent requests, retries) remain its own.
 
 use std::{
     collections::HashMap,
@@ -44,7 +45,8 @@ type Key = (BaseUrl, ConnectOptions);
 struct InUse(Mutex<HashMap<Key, Weak<Connections>>>);
 
 impl Connections {
-    /// The connections that other clients use, or new ones, opened when they are needed. Checks the options.
+    /// Returns the connections that other clients use, or new ones, which are opened when they are
+    /// needed. Checks the options.
     pub fn shared(base: &BaseUrl, options: &ConnectOptions) -> Result<Arc<Self>> {
         let key = (base.clone(), options.clone());
         let in_use = shared::<InUse>()?;
@@ -68,22 +70,22 @@ impl Connections {
         Ok(connections)
     }
 
-    /// The HTTP client of the runtime that this is called in.
+    /// Returns the HTTP client of the runtime in which this is called.
     pub fn client(&self) -> Result<Arc<HttpClient>> {
         self.clients.current()
     }
 
-    /// The slot in which a blocking call should wait.
+    /// Returns the slot in which a blocking call should wait.
     pub fn slot(&self) -> Result<PoolSlot> {
         self.blocking_pool.borrow(|| self.build_client())
     }
 
-    /// The connections that a request is about to use.
+    /// Returns the connections that a request is about to use.
     pub fn used(&self, client: Arc<HttpClient>) -> Result<UsedConnections> {
         UsedConnections::of(client, || self.build_client())
     }
 
-    /// Connections that are opened from now on speak HTTP/1.1.
+    /// Makes connections that are opened from now on speak HTTP/1.1.
     pub fn require_http1(&self) {
         self.is_http1.store(true, Ordering::Relaxed);
     }

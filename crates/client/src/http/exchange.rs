@@ -1,5 +1,5 @@
-//! An exchange's response, and the secrets that its texts may repeat. Nothing of it can be shown
-//! before it is redacted: an error is an [`Unredacted`], and a response is only parsed.
+//! The response of an exchange, and the secrets that its texts may repeat. No part of it can be
+//! shown before it is redacted: an error is an [`Unredacted`], and a response can only be parsed.
 
 use ::http::HeaderValue;
 use percent_encoding::percent_decode_str;
@@ -22,9 +22,9 @@ pub struct Received(pub(super) HttpResponse);
 /// The headers that authorize an attempt. They are wiped from memory when the last copy is dropped.
 pub type SentHeaders = Vec<(&'static str, HeaderValue)>;
 
-/// Anything shorter is hardly a secret, and may be part of any text.
+/// A shorter value is hardly a secret, and may be part of any text.
 const SHORTEST_SECRET: usize = 8;
-/// Anything shorter does not look random.
+/// A shorter value does not look random.
 const SHORTEST_RANDOM: usize = 16;
 
 impl Received {
@@ -36,7 +36,7 @@ impl Received {
         self.0.status().as_u16()
     }
 
-    /// Parses it; the error may repeat secrets.
+    /// Parses the response. The error may repeat secrets.
     pub fn parse<T>(&self, parse: impl Fn(&HttpResponse) -> Result<T>) -> Result<T, Unredacted> {
         parse(&self.0).map_err(Unredacted::from)
     }
@@ -49,9 +49,9 @@ boardlot_service::shown_as!(
     this.0.body().len()
 );
 
-/// Redacts what an exchange may tell of secrets: those that its authorization used, those that were sent in
-/// headers, a form or a query or to a proxy, and the tokens that its response has. Made only for an error or
-/// a recording.
+/// Redacts the secrets that an exchange may reveal: the ones that its authorization used, the ones
+/// that were sent in headers, a form or a query or to a proxy, and the tokens in its response. Made
+/// only for an error or a recording.
 pub fn redactor(
     used: Vec<&str>,
     request: &Request,
@@ -78,8 +78,8 @@ pub fn redactor(
     Redactor::new(used.into_iter().chain(headers).chain(found))
 }
 
-/// Masks, in a recording, the values that the client holds: those that its authorization used, and those of its headers
-/// and its proxy; none that may be a word or a number.
+/// Masks, in a recording, the values that the client holds: the ones that its authorization used,
+/// and the ones in its headers and its proxy, except values that may be a word or a number.
 pub fn redactor_of_held(
     used: Vec<&str>,
     request: &Request,
@@ -93,7 +93,7 @@ pub fn redactor_of_held(
     Redactor::new(held.filter(|value| !may_be_a_word(value)))
 }
 
-/// The signature, and values of the caller's headers that may be secrets.
+/// Returns the signature, and the values of the caller's headers that may be secrets.
 fn secrets_of_headers<'a>(
     request: &'a Request,
     sent: &'a SentHeaders,
@@ -105,7 +105,7 @@ fn secrets_of_headers<'a>(
     });
     let headers = signature.map(|(_, value)| value).chain(own.map(|(_, value)| value));
     let headers = headers.filter_map(|value| value.to_str().ok());
-    // A scheme is not a secret, and a service may repeat the rest alone.
+    // The scheme is not a secret, and a service may repeat the rest alone.
     headers.map(|value| value.split_once(' ').map_or(value, |(_, secret)| secret))
 }
 
@@ -118,14 +118,14 @@ fn may_be_secret(name: &str, value: &str) -> bool {
     is_random || (value.len() >= SHORTEST_SECRET && is_secret(name, Side::Request))
 }
 
-/// The password in the URL of a proxy, and the name of the user, which may be a token.
+/// Returns the password in the URL of a proxy, and the name of the user, which may be a token.
 fn proxy_secrets(proxy: &str) -> Vec<Zeroizing<String>> {
     let Ok(url) = Url::parse(proxy) else { return Vec::new() };
     let user = Some(decoded(url.username())).filter(|user| user.len() >= SHORTEST_SECRET);
     url.password().map(decoded).into_iter().chain(user).collect()
 }
 
-/// A part of a URL without its percent-encoding.
+/// Returns a part of a URL without its percent-encoding.
 fn decoded(part: &str) -> Zeroizing<String> {
     Zeroizing::new(percent_decode_str(part).decode_utf8_lossy().into_owned())
 }
@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a text that repeats what was sent in a header, or to a proxy, as it is shown.
+    /// Shows a text that repeats a value which was sent in a header or to a proxy.
     fn shown(headers: &[(&'static str, &'static str)], proxy: Option<&str>, text: &str) -> String {
         let headers = headers
             .iter()

@@ -1,4 +1,4 @@
-//! The HTTP clients, one for each runtime, whose connections are abandoned if they are silent.
+//! The HTTP clients, one for each runtime. Connections that are silent are abandoned.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -13,11 +13,12 @@ use tokio::{
 
 use crate::error::{Error, Result};
 
-/// The HTTP client of one runtime; none while its connections are abandoned and no request needs others.
+/// The HTTP client of one runtime; none while its connections are abandoned and no request needs
+/// others.
 pub struct HttpClient(ArcSwapOption<reqwest::Client>);
 
 impl HttpClient {
-    /// Created with its first client of the library.
+    /// Creates it with its first client of the library.
     pub fn new(client: reqwest::Client) -> Self {
         HttpClient(ArcSwapOption::from_pointee(client))
     }
@@ -28,8 +29,9 @@ boardlot_service::shown_as!(HttpClient, "HttpClient(..)");
 boardlot_service::shown_as!(RuntimeClients, "RuntimeClients(..)");
 boardlot_service::shown_as!(UsedConnections, "UsedConnections(..)");
 
-/// The HTTP clients of the runtimes that use the connections of one service. A connection is driven by a task of the
-/// runtime in which it was opened: in another one, it would wait for that, or end with it.
+/// The HTTP clients of the runtimes that use the connections of one service. A connection is driven
+/// by a task of the runtime in which it was opened. Used from another runtime, it would wait for
+/// the first one, or end with it.
 pub struct RuntimeClients(Mutex<Known>);
 
 struct Known {
@@ -46,12 +48,13 @@ struct RuntimeClient {
 }
 
 impl RuntimeClients {
-    /// Without a runtime; the first one uses this client of the library.
+    /// Creates the list without a runtime; the first runtime uses this client of the library.
     pub fn new(client: reqwest::Client) -> Self {
         RuntimeClients(Mutex::new(Known { spare: Some(Arc::new(client)), clients: Vec::new() }))
     }
 
-    /// The client of the runtime that this is called in. The clients of runtimes that have ended are dropped.
+    /// Returns the client of the runtime in which this is called. The clients of runtimes that have
+    /// ended are dropped.
     pub fn current(&self) -> Result<Arc<HttpClient>> {
         let Ok(runtime) = Handle::try_current() else {
             return Err(Error::misuse(
@@ -69,7 +72,7 @@ impl RuntimeClients {
         known.clients.retain(|it| !it.running.is_closed());
         let (running, ended) = oneshot::channel();
         runtime.spawn(async {
-            // Until the connections are dropped, if the runtime does not end before.
+            // Waits until the connections are dropped, unless the runtime ends before.
             _ = ended.await;
         });
         let client = Arc::new(HttpClient(ArcSwapOption::from(known.spare.take())));
@@ -82,9 +85,9 @@ impl RuntimeClients {
     }
 }
 
-/// The connections that a request uses. They are abandoned if they are silent: after a sleep, or if the
-/// network has dropped them, none gets a response, and each retry would wait for another one, or with HTTP/2
-/// for the same one.
+/// The connections that a request uses. They are abandoned if they are silent: after a sleep, or if
+/// the network has dropped them, none gets a response. Each retry would then wait for another
+/// silent connection, or with HTTP/2 for the same one.
 pub struct UsedConnections {
     /// The client of the library to send the request with.
     pub http: Arc<reqwest::Client>,
@@ -93,11 +96,12 @@ pub struct UsedConnections {
     is_settled: bool,
 }
 
-/// A request that its caller cancels after this time, as by `asyncio.timeout`, tells of silent connections.
+/// A request that its caller cancels after this time, as by `asyncio.timeout`, is a sign of silent
+/// connections.
 const SILENCE_MIN: Duration = Duration::from_secs(1);
 
 impl UsedConnections {
-    /// The connections of a client, which is built if there is none.
+    /// Returns the connections of a client, which is built if there is none.
     pub fn of(
         client: Arc<HttpClient>,
         build: impl Fn() -> Result<reqwest::Client>,
@@ -111,12 +115,13 @@ impl UsedConnections {
         Ok(UsedConnections { http, client, since: Instant::now(), is_settled: false })
     }
 
-    /// The request has its response, or an error.
+    /// Notes that the request has its response, or an error.
     pub fn responded(&mut self) {
         self.is_settled = true;
     }
 
-    /// No response came in time. Does nothing if another request has abandoned the connections.
+    /// Abandons the connections, because no response came in time. Does nothing if another request
+    /// has abandoned them.
     pub fn abandon(&mut self) {
         self.is_settled = true;
         self.client.0.compare_and_swap(&self.http, None);

@@ -1,4 +1,4 @@
-//! Events of requests, for logs and hooks. They contain no secrets: what they tell of an error is
+//! Events of requests, for logs and hooks. They contain no secrets: text from an error is
 //! [`Shown`], which only a redactor makes.
 
 use std::{
@@ -27,18 +27,18 @@ pub trait Observer: fmt::Debug + Send + Sync {
     /// Returns true if events are wanted now; otherwise none are created.
     fn is_listening(&self) -> bool;
 
-    /// Receives one event. Returns headers to add to a request that is about to be sent, which is not sent if
-    /// there is an error.
+    /// Receives one event. Returns headers to add to a request that is about to be sent; the
+    /// request is not sent if there is an error.
     fn observe(&self, event: Event) -> Observed<'_>;
 
-    /// Receives the event of a request that nobody waits for any longer. Does not wait.
+    /// Receives the event of a request for which nobody waits any longer. Does not wait.
     fn observe_abandoned(&self, event: Event);
 }
 
 /// The end of an observation, with the headers to add.
 pub type Observed<'a> = Pin<Box<dyn Future<Output = Result<HeaderMap>> + Send + 'a>>;
 
-/// An observer's own state for a request, kept until its end.
+/// An observer's own state for a request, kept until the end of the request.
 pub type ObserverState = Box<dyn Any + Send + Sync>;
 
 /// An event in the life of a request.
@@ -64,14 +64,14 @@ pub struct ObservedRequest {
     pub host: String,
     /// The path without the query, which may be confidential.
     pub path: String,
-    /// 1 for the first time that a call is sent.
+    /// The number of the attempt: 1 for the first time that a call is sent.
     pub attempt: u32,
-    /// The time that it has waited for the rate limit; set when that is over.
+    /// The time that the attempt has waited for the rate limit; set when the wait is over.
     pub rate_limit_wait: OnceLock<Duration>,
     /// The code that made the call.
     pub caller: Option<Caller>,
-    /// The observer's state for the event that it is about to be sent; set when the observer is
-    /// done with that event.
+    /// The observer's state for the event that the request is about to be sent; set when the
+    /// observer is done with that event.
     pub announced: OnceLock<ObserverState>,
 }
 
@@ -104,14 +104,14 @@ pub enum EventKind {
         /// The time from the first byte sent to the failure.
         duration: Duration,
     },
-    /// It will be sent again.
+    /// The request will be sent again.
     Retrying {
         /// The time until then.
         wait: Duration,
         /// The reason.
         reason: Shown,
     },
-    /// It would be sent again, but earlier retries have used up the retry budget.
+    /// The request would be sent again, but earlier retries have used up the retry budget.
     RetryBudgetExhausted {
         /// The reason why it would be sent again.
         reason: Shown,
@@ -135,19 +135,19 @@ pub enum EventKind {
     },
 }
 
-/// One attempt of a request, as the source of events. Each request that is about to be sent is also
-/// reported to have ended, even if the call is dropped.
+/// One attempt of a request, as the source of events. Each request that is reported as about to be
+/// sent is also reported to have ended, even if the call is dropped.
 #[derive(Debug)]
 pub struct RequestSpan {
     observer: Arc<dyn Observer>,
     request: Arc<ObservedRequest>,
     started: Instant,
-    /// True if its end has not been reported.
+    /// True if the end of the attempt has not been reported.
     open: AtomicBool,
 }
 
 impl RequestSpan {
-    /// None if the observer is not listening.
+    /// Creates a span; none if the observer is not listening.
     pub fn new(
         observer: Option<&Arc<dyn Observer>>,
         request: &Request,
@@ -171,7 +171,7 @@ impl RequestSpan {
         Some(RequestSpan { observer, request: Arc::new(request), started, open })
     }
 
-    /// It has waited so long for the rate limit.
+    /// Sets how long the attempt has waited for the rate limit.
     pub fn waited(&self, wait: Duration) {
         _ = self.request.rate_limit_wait.set(wait);
     }

@@ -14,8 +14,8 @@ use crate::{
     shared_limit::{Allowance, SharedLimit},
 };
 
-/// The options for sending requests; the default is that of a client. Options may be added: begin with the default and
-/// set fields.
+/// The options for sending requests; the default is that of a client. Options may be added in later
+/// releases: begin with the default and set fields.
 ///
 /// ```
 /// let mut options = boardlot_client::TransportOptions::default();
@@ -37,7 +37,7 @@ pub struct TransportOptions {
     pub max_body_bytes: usize,
     /// Headers that are added to each request.
     pub headers: HeaderMap,
-    /// True if only what changes nothing is sent: GET, and the documented POST that reads.
+    /// True if only requests that change nothing are sent: GET, and the documented POST that reads.
     pub read_only: bool,
     /// Receives the events of each request.
     #[doc(hidden)]
@@ -50,8 +50,8 @@ pub struct TransportOptions {
     pub exchange: Option<Arc<dyn SimulatedExchange>>,
 }
 
-/// The options for connecting. Clients of a service whose options are the same share their
-/// connections, so whatever decides how a connection is opened belongs here.
+/// The options for connecting. Clients of a service with the same options share their connections,
+/// so every option that decides how a connection is opened belongs here.
 #[derive(Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ConnectOptions {
@@ -59,8 +59,8 @@ pub struct ConnectOptions {
     pub timeout: Duration,
     /// The most concurrent requests: 64 by default.
     pub max_connections: usize,
-    /// The URL of a proxy, which may have a user name and a password; `environment` for the one that the variables of the
-    /// environment name. By default there is none.
+    /// The URL of a proxy, which may have a user name and a password; `environment` for the proxy
+    /// that the environment variables name. None by default.
     pub proxy: Option<String>,
     /// The contents of a PEM file with certificates that are trusted besides the system's.
     pub ca_file: Option<Arc<[u8]>>,
@@ -71,7 +71,7 @@ pub struct ConnectOptions {
 /// One exchange of a simulation.
 #[doc(hidden)]
 pub trait SimulatedExchange: std::fmt::Debug + Send + Sync {
-    /// Receives a request, and returns its response, or the error.
+    /// Receives a request, and returns its response or the error.
     fn exchange(&self, message: reqwest::Request) -> BoxFuture<'_, Result<HttpResponse>>;
 }
 
@@ -85,7 +85,7 @@ pub enum ClientRate {
 }
 
 impl ClientRate {
-    /// The limit of a client.
+    /// Returns the limit of a client.
     pub(super) fn limit(&self) -> Arc<SharedLimit> {
         match self {
             ClientRate::Own(rate) => {
@@ -126,7 +126,8 @@ impl Default for TransportOptions {
 }
 
 impl ConnectOptions {
-    /// All fields, for a test that each of them can be set: with another one, neither this nor that test compiles.
+    /// Returns all fields, for a test that each can be set. With a new field, neither this nor that
+    /// test compiles.
     #[doc(hidden)]
     #[allow(clippy::type_complexity, reason = "it is the type of the options")]
     pub fn fields(
@@ -137,7 +138,7 @@ impl ConnectOptions {
     }
 }
 
-/// The proxy without a user name and password.
+/// Shows the proxy without its user name and password.
 impl fmt::Debug for ConnectOptions {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let without_user = |proxy: &String| match proxy.rsplit_once('@') {
@@ -154,7 +155,7 @@ impl fmt::Debug for ConnectOptions {
     }
 }
 
-/// The names of the headers without their values.
+/// Shows the names of the headers without their values.
 impl fmt::Debug for TransportOptions {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("TransportOptions")

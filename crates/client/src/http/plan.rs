@@ -1,4 +1,5 @@
-//! The plan of a call: arguments checked and encoded once, from which each of its requests is made.
+//! The plan of a call: its arguments, checked and encoded once. Each request of the call is made
+//! from it.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -24,14 +25,14 @@ use crate::{
     error::{Error, Result, did_you_mean},
 };
 
-/// The headers by which servers take a request for one of another method.
+/// Headers that make servers treat a request as one with another method.
 const METHOD_OVERRIDES: [&str; 3] =
     ["x-http-method-override", "x-http-method", "x-method-override"];
 
-/// The longest URL of the HTTP library.
+/// Maximum length of a URL in the HTTP library.
 const URL_MAX: usize = 65_534;
 
-/// A request that was not sent yet: of an endpoint, its arguments checked, or of any path.
+/// A request that was not sent yet: to an endpoint, with checked arguments, or to any path.
 #[derive(Clone)]
 pub struct RequestPlan {
     /// The endpoint's name, or `METHOD /path` for a custom request.
@@ -41,23 +42,25 @@ pub struct RequestPlan {
     pub method: Method,
     /// The path below the base URL.
     pub path: String,
-    /// The parameters of the query as the caller gave them.
+    /// Parameters of the query as the caller passed them.
     pub query: Vec<(String, String)>,
-    /// The body as the caller gave it.
+    /// The body as the caller passed it.
     pub body: Body,
     headers: HeaderMap,
     idempotent: bool,
-    /// The time range that the call is about, if it has one.
+    /// The time range of the call, if it has one.
     #[doc(hidden)]
     pub time_range: Option<TimeRange>,
-    /// The names in whose order the query is sent; other pairs stay in the order given.
+    /// Parameter names in the order in which the query is sent; other pairs stay in the order
+    /// given.
     order: Vec<Cow<'static, str>>,
 }
 
-// Neither the query nor the headers nor the body.
+// Shows neither the query nor the headers nor the body.
 boardlot_service::shown_as!(RequestPlan, |this| "RequestPlan({})", this.label);
 
-/// Returns true for one of `METHOD_OVERRIDES`. Gateways of CGI and WSGI read an underscore as a hyphen.
+/// Returns true for one of `METHOD_OVERRIDES`. CGI and WSGI gateways read an underscore as a
+/// hyphen.
 fn overrides_method(name: &HeaderName) -> bool {
     METHOD_OVERRIDES.contains(&name.as_str().replace('_', "-").as_str())
 }
@@ -77,14 +80,14 @@ pub struct Cursor<'a> {
 boardlot_service::shown_as!(Cursor<'_>, |this| "Cursor({})", this.name);
 
 impl RequestPlan {
-    /// The plan of an endpoint, its arguments checked.
+    /// Creates the plan of an endpoint's call and checks its arguments.
     pub fn new<N: AsRef<str>>(endpoint: &Endpoint, arguments: &[(N, Argument)]) -> Result<Self> {
         let arguments: Vec<(&str, &Argument)> =
             arguments.iter().map(|(name, argument)| (name.as_ref(), argument)).collect();
         Self::checked(endpoint, &arguments).map_err(|error| error.with_endpoint(&endpoint.name))
     }
 
-    /// The plan of a GET of this path below the base URL, with these pairs in its query.
+    /// Creates the plan of a GET of this path below the base URL, with these pairs in its query.
     ///
     /// ```no_run
     /// # async fn example(client: boardlot_client::Client) -> boardlot_client::Result<()> {
@@ -101,7 +104,8 @@ impl RequestPlan {
         Self::custom(Method::GET, path, query.collect(), Body::None, HeaderMap::new())
     }
 
-    /// The plan of a custom request. `Method` and `HeaderMap` are those of the crate `http`.
+    /// Creates the plan of a custom request. `Method` and `HeaderMap` are types of the crate
+    /// `http`.
     pub fn custom(
         method: Method,
         path: &str,
@@ -123,7 +127,7 @@ impl RequestPlan {
         }
     }
 
-    /// The same plan for a request that is known to be idempotent.
+    /// Marks the request as idempotent.
     #[must_use]
     pub fn idempotent(self) -> Self {
         RequestPlan { idempotent: true, ..self }
@@ -204,7 +208,7 @@ impl RequestPlan {
         })
     }
 
-    /// A parameter of the query or a member of the JSON body, as text.
+    /// Returns a parameter of the query or a member of the JSON body, as text.
     #[doc(hidden)]
     pub fn parameter(&self, place: ParameterLocation, name: &str) -> Option<String> {
         match (place, &self.body) {
@@ -220,8 +224,8 @@ impl RequestPlan {
         }
     }
 
-    /// Returns true if the request changes nothing: a GET, or a POST that the service document shows as a way to
-    /// read.
+    /// Returns true if the request changes nothing: a GET, or a POST that only reads according to
+    /// the service document.
     #[doc(hidden)]
     pub fn only_reads(&self) -> bool {
         let is_documented = |endpoint: &&Endpoint| {
@@ -230,14 +234,15 @@ impl RequestPlan {
         self.method == Method::GET || ENDPOINTS.iter().any(is_documented)
     }
 
-    /// Returns true if a header, also one of the client's `defaults`, is one of `METHOD_OVERRIDES`.
+    /// Returns true if a header of the request or of the client's `defaults` is one of
+    /// `METHOD_OVERRIDES`.
     #[doc(hidden)]
     pub fn overrides_method(&self, defaults: &HeaderMap) -> bool {
         defaults.keys().chain(self.headers.keys()).any(overrides_method)
     }
 
-    /// One request: with the cursor of a page and with the bounds of a time range, which replace
-    /// those that the caller gave. `defaults` are the headers of the client.
+    /// Returns one request: with the cursor of a page, and with the bounds of a time range, which
+    /// replace the caller's own. `defaults` are the headers of the client.
     #[doc(hidden)]
     pub fn request(
         &self,
@@ -259,7 +264,7 @@ impl RequestPlan {
         let has_secrets = matches!(self.body, Body::Form(_))
             || [&TOKEN, &REGISTER, &AUTHORIZE].into_iter().any(is_of_login);
         let url = self.url(base, in_query, range)?;
-        // The HTTP library takes no longer one.
+        // The HTTP library accepts no longer URL.
         if let Some(Cursor { name, value, .. }) = in_query.filter(|_| url.as_str().len() > URL_MAX)
         {
             let message = format!(
@@ -298,7 +303,7 @@ impl RequestPlan {
             set(&mut pairs, name, value.into());
         }
         if !pairs.is_empty() {
-            // Stable: pairs that the endpoint does not declare stay in the order given.
+            // The sort is stable: pairs that the endpoint does not declare stay in the order given.
             pairs.sort_by_key(|(name, _)| self.order.iter().position(|known| known == name));
             url.query_pairs_mut().extend_pairs(pairs);
         }
@@ -306,15 +311,15 @@ impl RequestPlan {
     }
 }
 
-/// The names of the query's parameters in their order. Arguments of an endpoint that accepts others
-/// stay in the order given.
+/// Returns the names of the query's parameters in their order. The arguments of an endpoint that
+/// accepts undeclared ones stay in the order given.
 fn order(endpoint: &Endpoint) -> Vec<Cow<'static, str>> {
     let is_ordered =
         |p: &&Parameter| endpoint.undeclared.is_none() && p.place == ParameterLocation::Query;
     endpoint.parameters.iter().filter(is_ordered).map(|p| p.name.clone()).collect()
 }
 
-/// An argument that is not declared, as it is sent.
+/// Encodes an argument that is not declared.
 fn undeclared(name: &str, argument: &Argument, place: ParameterLocation) -> Result<EncodedValue> {
     let refused = |expected| Err(Error::argument(name, &argument.shown(), expected));
     match argument {
@@ -330,15 +335,15 @@ fn undeclared(name: &str, argument: &Argument, place: ParameterLocation) -> Resu
     }
 }
 
-/// Replaces the first pair of that name, or adds one.
+/// Replaces the first pair with that name, or adds one.
 fn set<'a>(pairs: &mut Vec<(&'a str, Cow<'a, str>)>, name: &'a str, value: Cow<'a, str>) {
     match pairs.iter_mut().find(|(known, _)| *known == name) {
         Some(pair) => pair.1 = value,
         None => pairs.push((name, value)),
     }
 }
-/// Returns true if a path has the form of a template. A segment such as `{symbol}` is any text that no URL parser
-/// takes for another path.
+/// Returns true if a path has the form of a template. A segment such as `{symbol}` matches any text
+/// that no URL parser takes for another path.
 fn is_path_of(template: &str, path: &str) -> bool {
     let is_segment = |text: &str| {
         !text.is_empty() && text != "." && text != ".." && !text.contains(['%', '?', '#', '\\'])

@@ -1,4 +1,4 @@
-//! The proxy of a client: the one that was passed, or that of the environment.
+//! The proxy of a client: the one that was passed, or the one of the environment.
 
 use hyper_util::client::proxy::matcher::Matcher;
 use url::{Position, Url};
@@ -9,23 +9,23 @@ use crate::error::{Error, Result};
 /// The value that selects the proxy of the environment.
 pub const ENVIRONMENT: &str = "environment";
 
-/// The variables in curl's order. Addresses with `http` are of this machine, so `HTTP_PROXY` is
-/// never used.
+/// The variables in curl's order. `HTTP_PROXY` is never used, because addresses with `http` are on
+/// this machine.
 const PROXIES: [&str; 4] = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 const EXCEPTIONS: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
-/// The proxy that the environment names for a service: the variable, and the URL, which may have a password.
-/// None for a service on this machine, or one that `NO_PROXY` lists. Nobody may change the
-/// environment meanwhile.
+/// Returns the proxy that the environment names for a service: the variable, and the URL, which may
+/// have a password. None for a service on this machine, or one that `NO_PROXY` lists. Nobody may
+/// change the environment while this runs.
 pub fn environment_proxy(base: &BaseUrl) -> Option<(&'static str, String)> {
     if base.stays_on_this_machine() {
         return None;
     }
     let (variable, value) = first(PROXIES)?;
     let address = if value.contains("://") { value } else { format!("http://{value}") };
-    // The library is asked about the exceptions only: it ignores a URL that it cannot read.
+    // The library is asked only about the exceptions: it ignores a URL that it cannot read.
     let exceptions = first(EXCEPTIONS).map(|(_, list)| list).unwrap_or_default();
-    // curl takes a name with a dot at its end for the same name.
+    // curl ignores a dot at the end of a name.
     let exceptions = exceptions.split(|c: char| c == ',' || c.is_whitespace());
     let exceptions: Vec<&str> = exceptions.map(|name| name.trim_end_matches('.')).collect();
     let matcher = Matcher::builder().all("http://proxy").no(exceptions.join(",")).build();
@@ -36,7 +36,8 @@ pub fn environment_proxy(base: &BaseUrl) -> Option<(&'static str, String)> {
     matcher.intercept(&service).map(|_| (variable, address))
 }
 
-/// The proxy to use instead of `ENVIRONMENT`, and the variable that names one which is not used.
+/// Replaces `ENVIRONMENT` by the proxy to use, and returns the variable that names a proxy which is
+/// not used.
 pub fn resolve(options: &mut ConnectOptions, base: &BaseUrl) -> Result<Option<&'static str>> {
     match options.proxy.as_deref() {
         None => Ok(environment_proxy(base).map(|(variable, _)| variable)),
@@ -59,12 +60,12 @@ pub fn resolve(options: &mut ConnectOptions, base: &BaseUrl) -> Result<Option<&'
     }
 }
 
-/// Returns true if it is the URL of a proxy that the HTTP library can use. It accepts others and
-/// ignores them. An @ after the host is that of a password with a slash, of which the beginning
-/// would be taken for a port.
+/// Returns true if this is the URL of a proxy that the HTTP library can use. The library accepts
+/// other URLs and ignores them. An @ after the host belongs to a password with a slash, whose
+/// beginning would be taken for a port.
 pub fn is_usable(address: &str) -> bool {
     let is_split = |url: Url| url[Position::BeforePath..].contains('@');
-    // A scheme is of any case (RFC 3986, section 3.1).
+    // A scheme may be in any case (RFC 3986, section 3.1).
     let scheme = address.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     scheme.is_some_and(|scheme| ["http", "https"].contains(&&*scheme))
         && reqwest::Proxy::all(address).is_ok()

@@ -1,7 +1,7 @@
 //! The moment when a connection takes a request from the HTTP library's queue.
 //!
-//! A connection that ends in the very moment when a request is queued for it may leave the request in its
-//! queue, where nothing finds it again (hyperium/hyper#4122). Only that request waits there, so it is
+//! A connection that ends just when a request is queued for it may leave the request in its queue,
+//! where nothing finds it again (hyperium/hyper#4122). Only that one request waits there, so it is
 //! withdrawn and sent on another connection.
 
 use std::{
@@ -25,24 +25,25 @@ enum QueueState {
 }
 
 impl QueuedRequest {
-    /// The request's body.
+    /// Returns the request's body.
     pub fn body(&self, data: Bytes) -> reqwest::Body {
         reqwest::Body::wrap(QueuedBody { queued: self.clone(), data })
     }
 
-    /// Withdraws the request. False if a connection has taken it; else it will never be sent whole.
+    /// Withdraws the request. Returns false if a connection has taken it; otherwise it will never
+    /// be sent whole.
     pub fn withdraw(&self) -> bool {
         *self.0.get_or_init(|| QueueState::Withdrawn) == QueueState::Withdrawn
     }
 
-    /// A connection takes the request. False if it was withdrawn.
+    /// Notes that a connection takes the request. Returns false if it was withdrawn.
     pub fn take(&self) -> bool {
         *self.0.get_or_init(|| QueueState::Taken) == QueueState::Taken
     }
 }
 
-/// A body in one piece. A connection looks at it as soon as it takes the request, and before it sends
-/// anything of it.
+/// A body in one piece. A connection looks at the body as soon as it takes the request, and before
+/// it sends any part of the request.
 struct QueuedBody {
     queued: QueuedRequest,
     data: Bytes,
@@ -69,7 +70,7 @@ impl Body for QueuedBody {
 
     fn size_hint(&self) -> SizeHint {
         match self.queued.0.get() {
-            // Not even an empty body is complete.
+            // A withdrawn body is never complete, even if it is empty.
             Some(QueueState::Withdrawn) => SizeHint::default(),
             _ => SizeHint::with_exact(self.data.len() as u64),
         }

@@ -1,4 +1,4 @@
-//! The outcome of an exchange as a line of a cassette has it.
+//! The outcome of an exchange, as a line of a cassette.
 
 use ::http::{HeaderName, HeaderValue, StatusCode};
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -33,7 +33,8 @@ pub(super) enum RecordedBody {
 }
 
 impl Recorded {
-    /// `held` masks the values that the client holds, `redactor` whatever an error must not show.
+    /// Records an outcome. `held` masks the values that the client holds, and `redactor` everything
+    /// that an error must not show.
     pub(super) fn of(
         outcome: &Result<Received, Unredacted>,
         names: &SecretNames,
@@ -97,7 +98,7 @@ impl RecordedBody {
             return RecordedBody::Base64(STANDARD.encode(held.redacted(bytes)));
         };
         let text = without_held(&names.body(text), held);
-        // JSON is recorded unchanged, if it is one line.
+        // JSON is recorded unchanged if it is on one line.
         if !text.contains(['\n', '\r'])
             && let Ok(json) = RawValue::from_string(text.clone())
             && json.get() == text

@@ -1,12 +1,12 @@
-//! What a recording masks: values by the names of the headers, parameters and members in which they stand, and
-//! values that the client holds. Everything else is recorded as it was received.
+//! Masks the secrets in a recording: values by the names of their headers, parameters and members,
+//! and values that the client holds. Everything else is recorded as it was received.
 
 use std::borrow::Cow;
 
 use super::redact::{MASK, decoded, mask_members, next_string};
 use crate::error::Redactor;
 
-/// The names whose values the service document calls secrets.
+/// Names whose values the service document calls secrets.
 const DECLARED: &[&str] = &[
     "access_token",
     "client_secret",
@@ -16,22 +16,23 @@ const DECLARED: &[&str] = &[
 ];
 /// Headers of responses that are not recorded.
 const LEFT_OUT: &[&str] = &["authorization", "set-cookie"];
-/// A shorter value of letters alone, or of digits alone, may be a word or a number of the service's.
+/// A shorter value that has only letters or only digits may be a word or a number of the service's.
 const SHORTEST_OF_ONE_KIND: usize = 16;
 /// A shorter value of any kind may be part of a word.
 const SHORTEST: usize = 6;
 
-/// The names of secrets: those of the document, and those that the caller declares, in any case.
+/// The names of secrets: the ones in the service document, and the ones that the caller declares,
+/// in any case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SecretNames(Vec<String>);
 
 impl SecretNames {
-    /// These names besides those of the document.
+    /// Adds these names to the ones in the service document.
     pub fn new(names: impl IntoIterator<Item = String>) -> Self {
         SecretNames(names.into_iter().map(|name| name.to_ascii_lowercase()).collect())
     }
 
-    /// The names that the caller declares.
+    /// Returns the names that the caller declares.
     pub fn declared(&self) -> &[String] {
         &self.0
     }
@@ -41,7 +42,7 @@ impl SecretNames {
         DECLARED.iter().copied().any(is_name) || self.0.iter().map(String::as_str).any(is_name)
     }
 
-    /// The value of a response's header as it is recorded; none if it is left out.
+    /// Returns the value of a response's header as it is recorded; none if it is left out.
     pub fn header<'a>(&self, name: &str, value: Cow<'a, str>) -> Option<Cow<'a, str>> {
         if LEFT_OUT.iter().any(|out| out.eq_ignore_ascii_case(name)) {
             return None;
@@ -49,7 +50,7 @@ impl SecretNames {
         Some(if self.has(name) { MASK.into() } else { value })
     }
 
-    /// A query or a form without the values of secrets.
+    /// Masks the values of secrets in a query or a form.
     pub fn pairs(&self, pairs: &str) -> String {
         let masked = pairs.split('&').map(|pair| match pair.split_once('=') {
             Some((name, _)) if self.has(&decoded(name)) => Cow::Owned(format!("{name}={MASK}")),
@@ -58,7 +59,7 @@ impl SecretNames {
         masked.collect::<Vec<_>>().join("&")
     }
 
-    /// A body without the values of secrets: a form, or JSON, which stays JSON.
+    /// Masks the values of secrets in a body: a form, or JSON, which stays JSON.
     pub fn body(&self, text: &str) -> String {
         let is_form = text.contains('=')
             && !text.contains(|c: char| c.is_whitespace() || "{[<\"".contains(c));
@@ -66,15 +67,15 @@ impl SecretNames {
     }
 }
 
-/// Returns true if a value that the client holds may stand in a response for something else: a short one, a word or
-/// a number.
+/// Returns true if a value that the client holds may have another meaning in a response: a short
+/// value, a word or a number.
 pub fn may_be_a_word(value: &str) -> bool {
     let is_of_one_kind = value.bytes().all(|byte| byte.is_ascii_alphabetic())
         || value.bytes().all(|byte| byte.is_ascii_digit());
     value.len() < SHORTEST || (is_of_one_kind && value.len() < SHORTEST_OF_ONE_KIND)
 }
 
-/// A text without the values that the client holds. Of JSON, they are masked in its strings.
+/// Masks the values that the client holds in a text; in JSON, only within its strings.
 pub fn without_held(text: &str, held: &Redactor) -> String {
     if serde_json::from_str::<serde::de::IgnoredAny>(text).is_err() {
         return masked(text, held);
@@ -94,7 +95,7 @@ fn masked(text: &str, held: &Redactor) -> String {
     let masked = held.redacted(text.as_bytes());
     let is_string = text.len() > 1 && text.starts_with('"') && text.ends_with('"');
     match std::str::from_utf8(&masked) {
-        // A string that has the secret in another spelling is masked whole.
+        // A string that contains the secret in another spelling is masked whole.
         Ok(masked) if !is_string || (masked.starts_with('"') && masked.ends_with('"')) => {
             masked.to_owned()
         }

@@ -1,4 +1,4 @@
-//! Redaction of secrets that nothing but their names tells, in recordings and in what others raise.
+//! Redacts secrets that only their names reveal, in recordings and in errors of other programs.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -6,8 +6,8 @@ use serde::de::IgnoredAny;
 use url::form_urlencoded;
 use zeroize::Zeroizing;
 
-/// The value of a name is a secret if the name ends in one of these, in lower case and without
-/// separators.
+/// The value of a name is a secret if the name ends in one of these, compared in lower case and
+/// without separators.
 const SECRETS: &[&str] = &[
     "accesskey",
     "apikey",
@@ -34,14 +34,15 @@ const SECRETS: &[&str] = &[
     "signingkey",
     "token",
 ];
-/// The value of one of these names is a secret in a request; in a response it may be an ordinary field.
+/// The value of one of these names is a secret in a request; in a response it may be an ordinary
+/// field.
 const SECRETS_IN_REQUESTS: &[&str] =
     &["auth", "hmac", "jwt", "otp", "pass", "pin", "session", "sid", "sig", "sign", "signature"];
 /// Names that end in `token` but are cursors.
 const CURSORS: &[&str] = &["next", "page", "continuation", "cursor", "sync", "previous", "prev"];
 
 pub const MASK: &str = "***";
-/// Headers that do not identify the caller. Any other may be a secret.
+/// Headers that do not identify the caller. Any other header may be a secret.
 const PUBLIC_HEADERS: &[&str] =
     &["accept", "accept-language", "content-type", "user-agent", "x-service-client-nnid"];
 
@@ -83,12 +84,12 @@ pub fn decoded(name: &str) -> Cow<'_, str> {
     form_urlencoded::parse(name.as_bytes()).next().map_or(Cow::Borrowed(""), |(name, _)| name)
 }
 
-/// Redacts the secrets that their names tell, in a text that may quote tokens.
+/// Redacts the secrets that their names reveal, in a text that may quote tokens.
 pub fn redact_named_secrets(text: &str) -> String {
     redact_text(text, Side::Response)
 }
 
-/// Redacts the secrets that their names tell: in members of JSON, forms, URLs and headers.
+/// Redacts the secrets that their names reveal: in members of JSON, forms, URLs and headers.
 pub fn redact_text(text: &str, side: Side) -> String {
     let is_form = text.contains('=')
         && !text.contains(|c: char| c.is_whitespace() || "{[<\"".contains(c))
@@ -96,8 +97,8 @@ pub fn redact_text(text: &str, side: Side) -> String {
     if is_form { redact_pairs(text, side) } else { redact_named(&redact_members(text, side), side) }
 }
 
-/// Redacts what follows a name: `name=value`, as in a URL, and `name: value`, as in a header. The text may
-/// be that of a string in JSON, which stays valid.
+/// Redacts the value after a name: `name=value`, as in a URL, and `name: value`, as in a header.
+/// The text may come from a string in JSON, which stays valid.
 fn redact_named(text: &str, side: Side) -> String {
     let (mut redacted, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find(['=', ':']) {
@@ -117,7 +118,7 @@ fn redact_named(text: &str, side: Side) -> String {
         };
         let value = quoted.unwrap_or(value);
         let end = value.find(ends).unwrap_or(value.len());
-        // An address is not a value.
+        // An address such as `https://...` is not a value.
         if end > 0 && !value.starts_with("//") {
             redacted.push_str(after.get(..after.len() - value.len()).unwrap_or_default());
             redacted.push_str(MASK);
@@ -139,7 +140,7 @@ fn redact_members(text: &str, side: Side) -> String {
     mask_members(text, |name| is_secret(name, side))
 }
 
-/// A JSON document without the values of members whose names are secret.
+/// Masks the values of members whose names are secret in a JSON document.
 pub fn mask_members(text: &str, is_secret: impl Fn(&str) -> bool) -> String {
     let (mut redacted, mut at) = (String::with_capacity(text.len()), 0);
     for value in secret_values(text, is_secret) {
@@ -151,7 +152,7 @@ pub fn mask_members(text: &str, is_secret: impl Fn(&str) -> bool) -> String {
     redacted
 }
 
-/// The texts of the secrets in a JSON document.
+/// Returns the texts of the secrets in a JSON document.
 pub fn secret_members(text: &str, side: Side) -> Vec<Zeroizing<String>> {
     let values = secret_values(text, |name| is_secret(name, side))
         .into_iter()
@@ -160,7 +161,7 @@ pub fn secret_members(text: &str, side: Side) -> Vec<Zeroizing<String>> {
     strings.map(|value| Zeroizing::new(unescaped(value).into_owned())).collect()
 }
 
-/// The positions of the secrets in a JSON document; it may be broken off.
+/// Finds the positions of the secrets in a JSON document, which may be cut off.
 fn secret_values(text: &str, is_secret: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
     let (mut values, mut rest) = (Vec::new(), text);
     while let Some((name, after)) = next_string(rest) {
@@ -168,7 +169,7 @@ fn secret_values(text: &str, is_secret: impl Fn(&str) -> bool) -> Vec<Range<usiz
         let value = after.trim_start().strip_prefix(':').map(str::trim_start);
         let Some(value) = value.filter(|_| is_secret(&unescaped(name))) else { continue };
         let is_number = value.starts_with(|c: char| c == '-' || c.is_ascii_digit());
-        // Several may be a number: of how many there are.
+        // A plural name with a number may be a count.
         if !value.starts_with(['"', '{', '[']) && (!is_number || name.ends_with("s\"")) {
             continue;
         }
@@ -180,13 +181,13 @@ fn secret_values(text: &str, is_secret: impl Fn(&str) -> bool) -> Vec<Range<usiz
     values
 }
 
-/// The next string of a document, with its quotes, and the text after it.
+/// Returns the next string of a document, with its quotes, and the text after it.
 pub fn next_string(text: &str) -> Option<(&str, &str)> {
     let string = text.get(text.find('"')?..)?;
     string.split_at_checked(end_of_string(string)?)
 }
 
-/// The end of the string that the text begins with.
+/// Finds the end of the string with which the text begins.
 fn end_of_string(text: &str) -> Option<usize> {
     let mut escaped = false;
     let end = text.char_indices().skip(1).find(|(_, c)| {
@@ -197,7 +198,7 @@ fn end_of_string(text: &str) -> Option<usize> {
     end.map(|(at, _)| at + 1)
 }
 
-/// The size of the value that the text begins with; all of the text if it is broken off.
+/// Returns the size of the value with which the text begins; all of the text if it is cut off.
 fn size_of_value(text: &str) -> usize {
     if text.starts_with('"') {
         return end_of_string(text).unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! One request, complete: what is signed is what is sent.
+//! One complete request: exactly the signed bytes are sent.
 
 use std::sync::Arc;
 
@@ -19,24 +19,24 @@ pub struct Request {
     pub route: Option<Arc<str>>,
     /// The HTTP method.
     pub method: Method,
-    /// The final URL: path and query are read back from it to be signed.
+    /// The final URL. The path and query to sign are read back from it.
     pub url: Url,
-    /// All headers but those that authorize the request.
+    /// All headers except the ones that authorize the request.
     pub headers: HeaderMap,
     /// The bytes of the body.
     pub body: Bytes,
-    /// True if sending it twice has the same effect as sending it once.
+    /// True if sending the request twice has the same effect as sending it once.
     pub idempotent: bool,
-    /// True if it must not be recorded.
+    /// True if the request must not be recorded.
     pub unrecorded: bool,
-    /// True if it and its response consist of secrets, as those of a login do.
+    /// True if the request and its response consist of secrets, as in a login.
     pub has_secrets: bool,
 }
 
-// Neither the query nor the headers nor the body.
+// Shows neither the query nor the headers nor the body.
 boardlot_service::shown_as!(Request, |this| "Request({} {})", this.method, this.url.path());
 
-/// The HTTP method of that name.
+/// Parses an HTTP method.
 pub fn method(name: &str) -> Result<Method> {
     let known = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
     let upper = name.to_ascii_uppercase();
@@ -50,7 +50,7 @@ pub fn method(name: &str) -> Result<Method> {
     }
 }
 
-/// A caller's header: visible ASCII, and not one that the client itself sets.
+/// Checks a caller's header: visible ASCII, and not a header that the client itself sets.
 pub fn header_pair(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
     const OWN: [&str; 8] = [
         auth::AUTHORIZATION,

@@ -1,4 +1,4 @@
-//! Looking up host names by the system, on a thread for blocking jobs.
+//! Looks up host names with the system's resolver, on a thread for blocking jobs.
 
 use std::{
     fs::File,
@@ -9,17 +9,19 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use crate::os::threads;
 
-/// The system's own resolver. That of the HTTP library panics, or waits for ever, if no thread can be started.
+/// The system's own resolver. The HTTP library's resolver panics or waits forever if no thread can
+/// be started.
 #[derive(Debug)]
 pub struct ThreadResolver;
 
 impl Resolve for ThreadResolver {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
-            // The port is that of the URL.
+            // The port comes from the URL.
             let look_up = move || {
                 let found = (name.as_str(), 0).to_socket_addrs();
-                // Without a free file the system says that it does not know the name.
+                // Without a free file descriptor, the system reports that it does not know the
+                // name.
                 let missing = || File::open("/dev/null").err().filter(|_| cfg!(unix));
                 found.map_err(|error| missing().unwrap_or(error))
             };

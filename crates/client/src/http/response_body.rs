@@ -8,20 +8,20 @@ use flate2::write::MultiGzDecoder;
 
 use crate::error::{Advice, Delivery, Error, ErrorKind, FailureClass, Result};
 
-/// The memory allocated for a body before any of it has arrived. A larger body is collected in chunks
-/// of this size: a growing buffer would need the memory of both sizes while it is copied.
+/// The memory allocated for a body before any of it has arrived. A larger body is collected in
+/// chunks of this size: a growing buffer would need the memory of both sizes while it is copied.
 const CHUNK: usize = 1 << 20;
 
 /// A body of which more may arrive.
 pub enum ResponseBody {
     Plain(Collected),
-    /// As gzip, which may have several members (RFC 1952, section 2.2): the HTTP library reads only the
-    /// first one.
+    /// A body in gzip, which may have several members (RFC 1952, section 2.2): the HTTP library
+    /// reads only the first one.
     Gzip {
         decoder: Box<MultiGzDecoder<Collected>>,
         is_empty: bool,
     },
-    /// In content codings that were not requested.
+    /// A body in content codings that were not requested.
     Unreadable {
         codings: String,
     },
@@ -37,20 +37,21 @@ pub struct Collected {
 }
 
 impl ResponseBody {
-    /// The announced length may be wrong: more memory is allocated as the body arrives.
+    /// Creates an empty body. The announced length may be wrong: more memory is allocated as the
+    /// body arrives.
     pub fn new(response: &reqwest::Response, announced: u64, limit: usize) -> Self {
         let expected = usize::try_from(announced).unwrap_or_default().min(CHUNK);
         let last = BytesMut::with_capacity(expected);
         let collected = Collected { full: Vec::new(), last, length: 0, limit };
         let codings = content_codings(response.headers());
-        // One layer: of several, none is undone.
+        // One layer is undone; of several layers, none is.
         match codings.as_slice() {
             [] => ResponseBody::Plain(collected),
             [gzip] if matches!(gzip.as_str(), "gzip" | "x-gzip") => {
                 let decoder = Box::new(MultiGzDecoder::new(collected));
                 ResponseBody::Gzip { decoder, is_empty: true }
             }
-            // Such a status says enough.
+            // This status says enough without its body.
             _ if FailureClass::of_status(response.status().as_u16()).is_some() => {
                 ResponseBody::Plain(collected)
             }
@@ -62,7 +63,7 @@ impl ResponseBody {
         matches!(self, ResponseBody::Gzip { .. })
     }
 
-    /// Adds what has arrived.
+    /// Adds bytes that have arrived.
     pub fn add(&mut self, chunk: &[u8]) -> Result<()> {
         match self {
             ResponseBody::Plain(collected) => {
@@ -72,7 +73,7 @@ impl ResponseBody {
                 *is_empty &= chunk.is_empty();
                 decoder.write_all(chunk).map_err(|error| decoder.get_ref().broken(&error))
             }
-            // As of a response to a HEAD request.
+            // The body is empty, as in the response to a HEAD request.
             ResponseBody::Unreadable { .. } if chunk.is_empty() => Ok(()),
             ResponseBody::Unreadable { codings } => {
                 let message =
@@ -82,7 +83,7 @@ impl ResponseBody {
         }
     }
 
-    /// The whole body.
+    /// Returns the whole body.
     pub fn finish(self) -> Result<Bytes> {
         let collected = match self {
             ResponseBody::Plain(collected) => collected,
@@ -113,7 +114,7 @@ impl Collected {
     }
 }
 
-/// Fails beyond the limit, from then on.
+/// Fails beyond the limit, and from then on.
 impl Write for Collected {
     fn write(&mut self, chunk: &[u8]) -> io::Result<usize> {
         self.length = self.length.saturating_add(chunk.len());
@@ -133,8 +134,8 @@ impl Write for Collected {
     }
 }
 
-/// The codings of a body in lower case, in the order of their application (RFC 9110, section 8.4), without
-/// those that change nothing.
+/// Returns the codings of a body in lower case, in the order in which they were applied (RFC 9110,
+/// section 8.4), without the ones that change nothing.
 fn content_codings(headers: &HeaderMap) -> Vec<String> {
     let values = headers.get_all(CONTENT_ENCODING).iter();
     let values = values.map(|value| String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase());
@@ -148,7 +149,7 @@ pub fn too_large(limit: usize) -> Error {
         .with_advice(Advice::LargerBody)
 }
 
-/// The error of a body of which the end is missing.
+/// Returns the error of a body whose end is missing.
 pub fn ended_early() -> Error {
     let message = "the response ended before its body was complete".to_owned();
     ErrorKind::Transport { message, sent: Delivery::Unknown }.into()

@@ -1,5 +1,5 @@
-//! Decides which requests are sent again, and when. Whether another attempt may succeed is a
-//! property of the error.
+//! Decides which requests are sent again, and when. The error itself tells if another attempt may
+//! succeed.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use crate::{
     os::simulated::random_share,
 };
 
-/// The longest `Retry-After` that a call waits for; beyond it the error is returned.
+/// The longest `Retry-After` that a call waits for. If it is longer, the error is returned.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 const BACKOFF_FIRST: Duration = Duration::from_millis(250);
 const BACKOFF_MAX: Duration = Duration::from_secs(8);
-/// The number of times that a call is sent again because the service said that it had not processed it:
-/// while no other call succeeds, and in all. Then it counts as any other failure. A connection that takes
-/// 20 requests of 64 turns some of them down again and again.
+/// How many times a call is sent again because the service said that it had not processed it: while
+/// no other call succeeds, and in all. After that, such a failure counts as any other. A connection
+/// that accepts 20 requests out of 64 turns some of them down again and again.
 const RESENDS_IN_A_ROW: u32 = 8;
 const RESENDS_MAX: u32 = 64;
-/// The longest wait before the first of them.
+/// The longest wait before the first resend.
 const RESEND_WAIT: Duration = Duration::from_millis(1);
 
 /// The retries of one call.
@@ -31,7 +31,8 @@ pub struct Retries<'a> {
     started: Instant,
     retries: u32,
     resends: u32,
-    /// Those since another call has succeeded, and the budget's count of successes then.
+    /// The resends since another call has succeeded, and the budget's count of successes at that
+    /// time.
     in_a_row: (u32, u32),
 }
 
@@ -40,14 +41,15 @@ pub struct Retries<'a> {
 pub enum Decision {
     /// Send it again after this time.
     Retry(Duration),
-    /// Return the error, although it could be sent again: earlier retries used up the budget.
+    /// Return the error although the request could be sent again: earlier retries used up the
+    /// budget.
     BudgetExhausted,
     /// Return the error.
     Fail,
 }
 
-/// The longest that a call takes: all its attempts, the waits between them, and as much again for
-/// waiting before they are sent.
+/// Returns the longest time that a call takes: all its attempts, the waits between them, and the
+/// same time again for waiting before they are sent.
 pub fn total_deadline(options: &TransportOptions) -> Duration {
     let attempts = options.timeout.saturating_mul(options.max_retries + 1);
     let waits = if options.max_retries > 0 { RETRY_AFTER_MAX } else { Duration::ZERO };
@@ -55,7 +57,7 @@ pub fn total_deadline(options: &TransportOptions) -> Duration {
 }
 
 impl<'a> Retries<'a> {
-    /// Creates it for a call that starts now.
+    /// Creates the retries of a call that starts now.
     pub fn new(options: &'a TransportOptions, budget: &'a RetryBudget) -> Self {
         Retries {
             options,
@@ -67,8 +69,8 @@ impl<'a> Retries<'a> {
         }
     }
 
-    /// The wait after which to send a request again because the service said that it did not process it,
-    /// idempotent or not. This does not count as a retry.
+    /// Returns the wait before a request is sent again because the service said that it did not
+    /// process it, idempotent or not. This does not count as a retry.
     pub fn resend(&mut self, error: &Error) -> Option<Duration> {
         let unprocessed =
             matches!(*error.kind, ErrorKind::Transport { sent: Delivery::Unprocessed, .. });
@@ -84,7 +86,7 @@ impl<'a> Retries<'a> {
         Some(backoff(RESEND_WAIT, self.resends.min(9) - 1))
     }
 
-    /// Decides after a failure, and takes the price of a retry from the budget.
+    /// Decides what to do after a failure, and takes the cost of a retry from the budget.
     pub fn retry(&mut self, request: &Request, error: &Error) -> Decision {
         if self.retries >= self.options.max_retries || !may_repeat(request, error) {
             return Decision::Fail;
@@ -101,13 +103,14 @@ impl<'a> Retries<'a> {
         }
     }
 
-    /// The call succeeded.
+    /// Notes that the call succeeded.
     pub fn succeeded(&self) {
         self.budget.succeeded(self.retries > 0);
     }
 }
 
-/// A request that may have been processed is repeated only if that does no harm.
+/// Returns true if the request may be repeated. One that may have been processed is repeated only
+/// if that does no harm.
 fn may_repeat(request: &Request, error: &Error) -> bool {
     match error.kind.as_ref() {
         ErrorKind::Transport { sent: Delivery::NotSent | Delivery::Unprocessed, .. } => true,
@@ -115,10 +118,10 @@ fn may_repeat(request: &Request, error: &Error) -> bool {
     }
 }
 
-/// The time to wait before the next attempt; none if the service asks for too long.
+/// Returns the time to wait before the next attempt; none if the service asks for too long a wait.
 fn wait_before_retry(error: &Error, retries: u32) -> Option<Duration> {
     match error.api_failure().and_then(|api_failure| api_failure.retry_after) {
-        // With jitter: all who were rejected together would return together.
+        // Jitter is added: all clients that were rejected together would otherwise return together.
         Some(retry_after) => {
             (retry_after <= RETRY_AFTER_MAX).then(|| retry_after + backoff(BACKOFF_FIRST, retries))
         }
@@ -126,7 +129,7 @@ fn wait_before_retry(error: &Error, retries: u32) -> Option<Duration> {
     }
 }
 
-/// The time for which nothing is to be sent, by the `Retry-After` of a rejection: not longer than a
+/// Returns how long nothing is to be sent, by the `Retry-After` of a rejection: no longer than a
 /// call waits.
 pub fn retry_after(error: &Error) -> Option<Duration> {
     let asked = error.api_failure().and_then(|api_failure| api_failure.retry_after);
@@ -153,7 +156,7 @@ mod tests {
             for part in 0..4 {
                 let range = quarter * part..quarter * (part + 1);
                 let count = waits.iter().filter(|wait| range.contains(wait)).count();
-                // 1,000, of which chance takes or gives 27.
+                // 1,000 are expected, with a standard deviation of 27.
                 assert!((700..1_300).contains(&count), "{retries}: {count} in {range:?}");
             }
         }

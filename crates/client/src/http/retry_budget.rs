@@ -10,22 +10,22 @@ use std::{
 
 use tokio::time::Instant;
 
-/// A token bucket: retries take from it and successes refill it, so that a few lost requests are
-/// repeated but not those of an outage, during which a client sends a hundred retries in all. The
+/// A token bucket: retries take from it and successes refill it. A few lost requests are repeated,
+/// but not all requests of an outage, during which a client sends a hundred retries in total. The
 /// figures are those of the AWS SDKs' standard retry mode.
 #[derive(Debug)]
 pub struct RetryBudget {
     tokens: AtomicU32,
-    /// True if `failing_since` is set: a success looks at this alone.
+    /// True if `failing_since` is set. A success checks only this flag.
     is_failing: AtomicBool,
-    /// The time of the first failure after the last call that succeeded.
+    /// Time of the first failure after the last call that succeeded.
     failing_since: Mutex<Option<Instant>>,
     successes: AtomicU32,
 }
 
-/// The time without a success after which nothing is retried until something succeeds. Otherwise
-/// the retries of many clients, each of which has a budget, keep a service overloaded that has
-/// recovered.
+/// The time without a success after which nothing is retried until a call succeeds. Otherwise the
+/// retries of many clients, each with a budget of its own, would keep a recovered service
+/// overloaded.
 const OUTAGE: Duration = Duration::from_secs(10);
 
 const CAPACITY: u32 = 500;
@@ -42,7 +42,7 @@ impl RetryBudget {
         }
     }
 
-    /// A number that each success changes.
+    /// Returns a number that each success changes.
     pub fn successes(&self) -> u32 {
         self.successes.load(Ordering::Relaxed)
     }
@@ -54,7 +54,8 @@ impl RetryBudget {
         now.saturating_duration_since(*since.get_or_insert(now)) > OUTAGE
     }
 
-    /// Takes the cost of a retry after a failure; false if too little is left, or if everything fails.
+    /// Takes the cost of a retry after a failure. Returns false if too little is left, or if
+    /// everything fails.
     pub fn withdraw(&self) -> bool {
         if self.is_outage() {
             return false;
@@ -63,7 +64,8 @@ impl RetryBudget {
         self.tokens.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left).is_ok()
     }
 
-    /// A call succeeded: the cost of its retry is refunded; without a retry a little is added.
+    /// Notes that a call succeeded: the cost of its retry is refunded; without a retry, a little is
+    /// added.
     pub fn succeeded(&self, retried: bool) {
         self.successes.fetch_add(1, Ordering::Relaxed);
         let reward = if retried { RETRY_COST } else { FIRST_TRY_REWARD };

@@ -12,16 +12,16 @@ pub struct TimeRange {
     pub start: Option<i64>,
     /// The later bound.
     pub end: RangeEnd,
-    /// The length of the range if the service completes it.
+    /// The length of the range, if the service fills in a missing bound.
     pub default_days: i64,
-    /// The field of the records that the range is about.
+    /// The field of the records to which the range applies.
     pub time_field: &'static str,
 }
 
 /// The later bound of a time range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RangeEnd {
-    /// Not given: the range reaches until now.
+    /// Not given: the range ends now.
     Now,
     /// An explicit 0: to the service, `default_days` after the start.
     Default,
@@ -30,7 +30,7 @@ pub enum RangeEnd {
 }
 
 impl TimeRange {
-    /// The range of a call with these bounds; none if the endpoint has none.
+    /// Creates the range of a call with these bounds; none if the endpoint has none.
     pub(super) fn new(
         endpoint: &Endpoint,
         start: Option<&EncodedValue>,
@@ -51,7 +51,7 @@ impl TimeRange {
         Some(TimeRange { start, end, default_days, time_field })
     }
 
-    /// Returns true if it ends now.
+    /// Returns true if the range ends now.
     pub fn is_open(&self) -> bool {
         match self.end {
             RangeEnd::Now => true,
@@ -60,20 +60,20 @@ impl TimeRange {
         }
     }
 
-    /// Returns true if the caller's own bounds say it all, so that they are sent as they were
-    /// given.
+    /// Returns true if the caller's own bounds are complete, so that they are sent unchanged.
     pub fn is_given(&self) -> bool {
         self.start.is_some() && self.end != RangeEnd::Now
     }
 
-    /// The range at this moment by the service's clock. A bound that was left open is as the service
-    /// document says, but without an end the range reaches until now, however long that is.
+    /// Returns the range at this moment by the service's clock. A missing bound follows the service
+    /// document, except that without an end the range reaches until now, however long it is.
     pub fn resolve(&self, now_micros: i64) -> Result<(i64, i64)> {
         let length = self.default_days * MICROS_PER_DAY;
         match (self.start, self.end) {
             (Some(start), RangeEnd::At(end)) => Ok((start, end)),
             (Some(start), RangeEnd::Default) => Ok((start, start.saturating_add(length))),
-            // To the service, a range ends after its start; that it ends now is boardlot's choice.
+            // To the service, a range ends after its start. The end at the current time is
+            // boardlot's choice.
             (Some(start), RangeEnd::Now) if start >= now_micros => Err(Error::own_rule(
                 "start",
                 &time_text(start),
@@ -91,14 +91,14 @@ impl TimeRange {
         }
     }
 
-    /// The range if it does not depend on the clock.
+    /// Returns the range if it does not depend on the clock.
     pub fn known(&self) -> Option<(i64, i64)> {
         if self.is_open() { None } else { self.resolve(0).ok() }
     }
 }
 
-/// Refuses a range that ends before it starts: of times, as the service document does; of days, of which it
-/// says nothing.
+/// Refuses a range that ends before it starts. For times, the service document does so too; for
+/// days, it says nothing.
 ///
 /// `shown` is an argument as the caller passed it.
 pub(super) fn check_order(
@@ -113,7 +113,7 @@ pub(super) fn check_order(
             let expected = format!("a time after start, which is {}", shown("start"));
             Err(Error::argument("end", &shown("end"), &expected))
         }
-        // yyyy-MM-dd sorts as text.
+        // Dates of the form yyyy-MM-dd sort as text.
         (Some(EncodedValue::Text(from)), Some(EncodedValue::Text(to))) if from > to => {
             let expected = format!("a date on or after start, which is {}", shown("start"));
             Err(Error::own_rule("end", &shown("end"), &expected, ""))

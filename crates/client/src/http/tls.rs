@@ -1,4 +1,4 @@
-//! TLS 1.2 or newer, and the certificates that are trusted.
+//! TLS 1.2 or newer, and the trusted certificates.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ use crate::{
     error::{Advice, Error, Result},
 };
 
-/// The TLS configuration of HTTP clients that share their connections: read once for all of them,
-/// since Linux has a file for each authority, which takes milliseconds. Clones share the sessions
-/// to resume.
+/// Returns the TLS configuration of HTTP clients that share their connections. It is read once for
+/// all of them, because Linux has a file for each authority, which takes milliseconds. Clones share
+/// the sessions to resume.
 ///
-/// Trusts the system's authorities, and those in a PEM bundle. A server that asks for a certificate gets that of
-/// `identity`.
+/// Trusts the system's authorities, and those in a PEM bundle. A server that asks for a certificate
+/// gets that of `identity`.
 pub fn tls_config(
     ca_bundle: Option<&[u8]>,
     identity: Option<&ClientIdentity>,
 ) -> Result<ClientConfig> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let verifier = match ca_bundle {
-        // Without extra ones, Windows checks with its own engine alone.
+        // Without additional authorities, Windows checks with its own engine alone.
         None => Verifier::new(provider.clone()),
         Some(pem) => Verifier::new_with_extra_roots(own_authorities(pem)?, provider.clone()),
     };
@@ -36,7 +36,7 @@ pub fn tls_config(
     let builder = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS13, &TLS12])
         .map_err(unusable)?
-        // rustls calls every verifier so that is not built in: this one is the system's.
+        // rustls calls every verifier dangerous that is not built in. This one is the system's.
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier));
     let mut config = match identity {
@@ -49,12 +49,13 @@ pub fn tls_config(
     Ok(config)
 }
 
-/// An error if a PEM bundle cannot be trusted as it is.
+/// Fails if a PEM bundle cannot be trusted as it is.
 pub fn check_authorities(ca_bundle: &[u8]) -> Result<()> {
     own_authorities(ca_bundle).map(drop)
 }
 
-/// All certificates of a PEM bundle. One that cannot be trusted as it is would be missing without a word.
+/// Reads all certificates of a PEM bundle. A certificate that cannot be trusted as it is would
+/// otherwise be missing silently.
 fn own_authorities(text: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
     let refuse = |what: String| Err(Error::config(format!("ca_file {what}")));
     let mut own = Vec::new();
@@ -84,7 +85,7 @@ fn own_authorities(text: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
                         .to_owned(),
                 );
             }
-            // Keys, parameters and revocations that are kept with certificates.
+            // Keys, parameters and revocation lists that are stored with certificates.
             _ => {}
         }
     }

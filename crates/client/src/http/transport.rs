@@ -1,5 +1,5 @@
-//! The connections to one service, the limits on their use, and one exchange over them. Knows no
-//! credentials.
+//! The connections to one service, the limits on their use, and one exchange over them. This module
+//! knows no credentials.
 
 use std::{
     pin::pin,
@@ -39,13 +39,13 @@ use crate::{
     shared_limit::SharedLimit,
 };
 
-/// A way to one service.
+/// The transport to one service.
 #[derive(Debug)]
 pub struct Transport {
     /// The base URL of the service.
     pub base: BaseUrl,
     pub(super) options: TransportOptions,
-    /// The variable of the environment that names a proxy which is not used.
+    /// The environment variable that names a proxy which is not used.
     unused_proxy: Option<&'static str>,
     /// The service's clock.
     pub clock: Arc<Clock>,
@@ -69,7 +69,7 @@ pub struct ProcessState {
 }
 
 impl Transport {
-    /// Checks the options. Connections are opened when they are needed.
+    /// Creates a transport and checks the options. Connections are opened when they are needed.
     pub fn new(base: BaseUrl, mut options: TransportOptions) -> Result<Self> {
         let transport = Transport {
             unused_proxy: proxy::resolve(&mut options.connect, &base)?,
@@ -79,13 +79,13 @@ impl Transport {
             state: Arc::new(PerProcess::new()),
             closed: Arc::default(),
         };
-        // A proxy or certificate that cannot be used must fail here, not at the first call.
+        // An unusable proxy or certificate must fail here, and not at the first call.
         transport.state()?;
         Ok(transport)
     }
 
-    /// The same way with the `timeout`, `max_retries` and `headers` of other options. Both share connections, clock,
-    /// limits and retries, and are closed together.
+    /// Returns the same transport with the `timeout`, `max_retries` and `headers` of other options.
+    /// Both share connections, clock, limits and retries, and are closed together.
     pub(super) fn with_options(&self, other: TransportOptions) -> Self {
         let TransportOptions { timeout, max_retries, headers, .. } = other;
         Transport {
@@ -98,19 +98,19 @@ impl Transport {
         }
     }
 
-    /// The options for sending requests.
+    /// Returns the options for sending requests.
     pub fn options(&self) -> &TransportOptions {
         &self.options
     }
 
-    /// Sends nothing more. Unless other clients share them, idle connections are closed now, the others when
-    /// they become idle. Does not wait.
+    /// Stops sending. Unless other clients share the connections, idle ones are closed now, and the
+    /// others when they become idle. Does not wait.
     pub fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
         self.state.forget();
     }
 
-    /// An error after `close`.
+    /// Fails after `close`.
     pub fn check_open(&self) -> Result<()> {
         match self.closed.load(Ordering::Relaxed) {
             true => Err(closed()),
@@ -118,17 +118,17 @@ impl Transport {
         }
     }
 
-    /// The limit on the requests per second.
+    /// Returns the limit on the requests per second.
     pub fn rate_limit(&self) -> Option<&ClientRate> {
         self.options.rate_limit.as_ref()
     }
 
-    /// The slot in which a blocking call should wait.
+    /// Returns the slot in which a blocking call should wait.
     pub fn slot(&self) -> Result<PoolSlot> {
         self.state()?.connections.slot()
     }
 
-    /// One request of a plan to this service.
+    /// Makes one request of a plan to this service.
     pub fn request(
         &self,
         plan: &RequestPlan,
@@ -151,12 +151,12 @@ impl Transport {
         plan.request(&self.base, &self.options.headers, cursor, range)
     }
 
-    /// The source of an attempt's events; none if no observer is listening.
+    /// Returns the source of an attempt's events; none if no observer is listening.
     pub(super) fn span(&self, request: &Request, attempt: u32) -> Option<RequestSpan> {
         RequestSpan::new(self.options.observer.as_ref(), request, attempt)
     }
 
-    /// The state of this process.
+    /// Returns the state of this process.
     pub(super) fn state(&self) -> Result<Arc<ProcessState>> {
         self.check_open()?;
         self.state.get_or_make(|| {
@@ -171,17 +171,17 @@ impl Transport {
         })
     }
 
-    /// The most concurrent requests.
+    /// Returns the maximum number of concurrent requests.
     pub fn max_connections(&self) -> usize {
         self.options.connect.max_connections
     }
 
-    /// Returns true if its traffic is recorded or replayed.
+    /// Returns true if the traffic is recorded or replayed.
     pub fn has_cassette(&self) -> bool {
         self.options.cassette.is_some()
     }
 
-    /// The requests per second of the rate limit.
+    /// Returns the requests per second of the rate limit.
     pub fn rate(&self) -> Option<f64> {
         self.options.rate_limit.as_ref().map(|limit| match limit {
             ClientRate::Own(rate) => *rate,
@@ -189,14 +189,15 @@ impl Transport {
         })
     }
 
-    /// The interval by which the rate limit keeps its requests apart.
+    /// Returns the minimum interval between requests under the rate limit.
     pub(super) fn interval(&self) -> Duration {
         let interval = self.rate().and_then(|rate| Duration::try_from_secs_f64(rate.recip()).ok());
         interval.unwrap_or_default()
     }
 
-    /// Waits for `max_connections`, then for `rate_limit`. A call of a signal handler or hook uses one
-    /// connection more rather than wait for that of the call which waits for it.
+    /// Waits for `max_connections`, then for `rate_limit`. A call by a signal handler or hook uses
+    /// one connection more, rather than wait for the connection of a call that waits for the
+    /// handler or hook.
     pub(super) async fn acquire<'a>(
         &self,
         state: &'a ProcessState,
@@ -215,7 +216,7 @@ impl Transport {
     }
 
     /// Sends a request once, with headers `added` to its own, and reads the whole response. Also
-    /// returns how long that took.
+    /// returns how long the exchange took.
     pub(super) async fn exchange(
         &self,
         state: &ProcessState,
@@ -227,7 +228,7 @@ impl Transport {
         let needs_http1 = AtomicBool::default();
         let send = async || {
             let mut message = reqwest::Request::new(request.method.clone(), request.url.clone());
-            // Headers that the request has are kept.
+            // Headers of the request itself are kept.
             *message.headers_mut() = added.clone();
             message.headers_mut().extend(request.headers.clone());
             for (name, value) in authorization {
@@ -238,7 +239,7 @@ impl Transport {
             self.execute(state, message, &queued, request.has_secrets, &needs_http1).await
         };
         let mut outcome = send().await;
-        // The service has not processed the request, and has asked for the same one over HTTP/1.1.
+        // The service has not processed the request, and has asked for it over HTTP/1.1.
         if needs_http1.load(Ordering::Relaxed) {
             outcome = send().await;
         }
@@ -272,8 +273,8 @@ impl Transport {
             read_response(response, limit, has_secrets).await.map(Received::new)
         };
         let mut whole = pin!(whole);
-        // Connecting fails earlier: a request that still waits is for a connection that has ended, or
-        // for one that is full.
+        // A failing connection attempt ends earlier: a request that still waits is for a connection
+        // that has ended, or for one that is full.
         let queued_max = self.options.connect.timeout.saturating_mul(2);
         let overall = self.options.timeout;
         let mut outcome = timeout(queued_max.min(overall), &mut whole).await;
@@ -298,7 +299,8 @@ impl Transport {
             used.abandon();
         }
         used.responded();
-        // Every response with the service's time is a reading of its clock, whatever it was requested for.
+        // Every response with the service's time is a reading of its clock, whatever its request
+        // was for.
         if has_time
             && let Ok(response) = &outcome
             && let Ok(service_ms) = response.parse(parse_server_time)

@@ -1,4 +1,4 @@
-//! The waits of a call other than for the service, so that the error of its total deadline names
+//! The waits of a call other than for the service. The error of the call's total deadline names
 //! them.
 
 use std::{
@@ -9,7 +9,7 @@ use std::{
 
 use tokio::time::Instant;
 
-/// A reason why a call may wait before its requests are sent, in the order of `EXPLAINED`.
+/// A reason for a call to wait before its requests are sent, in the order of `EXPLAINED`.
 #[derive(Debug, Clone, Copy)]
 pub enum WaitReason {
     Hooks,
@@ -19,7 +19,7 @@ pub enum WaitReason {
     Token,
 }
 
-/// The wait for each reason, and the remedy.
+/// The description of the wait for each reason, and the remedy.
 const EXPLAINED: [(&str, &str); 5] = [
     ("in the hooks on_request and on_response", "make them return sooner"),
     ("waiting for rate_limit", "raise it, or call less often"),
@@ -28,7 +28,7 @@ const EXPLAINED: [(&str, &str); 5] = [
     ("waiting for an access token", "check the token store and its locks"),
 ];
 
-/// The time that one call has waited for each.
+/// How long one call has waited for each reason.
 #[derive(Debug, Default)]
 pub struct WaitTimes(Mutex<[Duration; EXPLAINED.len()]>);
 
@@ -40,24 +40,24 @@ struct Timer<'a> {
 }
 
 impl WaitTimes {
-    /// Waits for a future, and adds the time that this takes.
+    /// Waits for a future, and adds the duration of the wait.
     pub async fn measure<T>(&self, reason: WaitReason, future: impl Future<Output = T>) -> T {
         let _timer = Timer { times: self, reason, since: Instant::now() };
         future.await
     }
 
-    /// The time that a call has waited for this so far.
+    /// Returns how long a call has waited for this reason so far.
     pub fn spent(&self, reason: WaitReason) -> Duration {
         let spent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         spent.get(reason as usize).copied().unwrap_or_default()
     }
 
-    /// The reason why a call did not end within its total deadline.
+    /// Returns the reason why a call did not end within its total deadline.
     pub fn timeout_message(&self, deadline: Duration) -> String {
         let total = deadline.as_secs_f64();
         let spent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let longest = EXPLAINED.iter().zip(*spent).max_by_key(|(_, spent)| *spent);
-        // Less than a quarter is not what took the time.
+        // A wait of less than a quarter of the deadline is not the cause.
         match longest.filter(|(_, spent)| *spent * 4 >= deadline) {
             Some(((cause, remedy), spent)) => {
                 let spent = spent.as_secs_f64();
@@ -93,7 +93,7 @@ mod tests {
         let times = WaitTimes::default();
         let pause = |millis| tokio::time::sleep(Duration::from_millis(millis));
         times.measure(WaitReason::RateLimit, pause(20)).await;
-        // On a busy machine it may have been far longer.
+        // On a busy machine the wait may have been far longer.
         let limited = times.spent(WaitReason::RateLimit);
         let text = times.timeout_message(limited * 5);
         assert!(text.contains("took that long") && !text.contains("rate_limit"), "{text}");

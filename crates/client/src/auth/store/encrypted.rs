@@ -23,14 +23,14 @@ use crate::{
 
 const FILE_MAX_BYTES: u64 = 16 << 20;
 
-/// The second recommendation of RFC 9106: 64 MiB, three passes; here with one lane. Cheap in tests.
+/// The second recommendation of RFC 9106: 64 MiB, three passes; here with one lane. Small in tests.
 const MEMORY_KIB: u32 = if cfg!(test) { 64 } else { 64 * 1024 };
 const PASSES: u32 = if cfg!(test) { 1 } else { 3 };
 
 /// Returns the passphrase when it is needed.
 pub type Passphrase = Box<dyn Fn() -> Result<Zeroizing<String>> + Send + Sync>;
 
-/// A file with the tokens of any number of clients, under one passphrase.
+/// A file with the tokens of any number of clients, encrypted under one passphrase or key.
 pub struct EncryptedFileStore {
     path: PathBuf,
     source: KeySource,
@@ -41,12 +41,13 @@ pub struct EncryptedFileStore {
 
 enum KeySource {
     Passphrase(Passphrase),
-    /// Random, and stored in a keychain.
+    /// A random key that is stored in a keychain.
     Key(Key),
 }
 
 impl EncryptedFileStore {
-    /// A file under a passphrase, which is asked for when it is needed. The file is created by the first login.
+    /// A file under a passphrase, which is requested when it is needed. The first login creates the
+    /// file.
     pub fn under(
         path: impl Into<PathBuf>,
         passphrase: impl Fn() -> Result<Zeroizing<String>> + Send + Sync + 'static,
@@ -96,12 +97,12 @@ impl EncryptedFileStore {
         files::write(&self.path, &content)
     }
 
-    /// Reads, changes and writes under the lock, so that no process loses another's change.
+    /// Reads, changes and writes under the lock, so that no process loses another process's change.
     fn change(&self, key: &str, change: impl FnOnce(&mut Values) -> bool) -> Result<()> {
         if key.is_empty() || key.contains(['\n', '\0']) {
             return Err(Error::argument("key", "not valid", "a non-empty string of one line"));
         }
-        // An error comes before the lock file is created and before the passphrase is asked for.
+        // Fails here, before the lock file is created and before the passphrase is requested.
         files::read(&self.path, FILE_MAX_BYTES)?;
         let _lock = self.file_lock(".lock", CHANGE_LOCK_TIMEOUT)?;
         let (salt, mut values) = self.read()?;
@@ -169,7 +170,7 @@ impl TokenStore for EncryptedFileStore {
         self.change(key, |values| values.remove(key).is_some())
     }
 
-    /// Another file than the lock of `change`, which is taken while this one is held.
+    /// Locks another file than `change` does, which takes its lock while this one is held.
     fn lock(&self, key: &str) -> Result<Guard> {
         let suffix = match lock_slot(key).as_str() {
             "" => ".refresh.lock".to_owned(),
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
 
-    /// A folder of its own that goes with the test.
+    /// A folder that is deleted when the test ends.
     struct Folder(PathBuf);
 
     impl Folder {

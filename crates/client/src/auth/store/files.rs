@@ -20,7 +20,7 @@ use crate::{
 /// Called repeatedly while waiting for a lock; an error ends the wait.
 pub type InterruptCheck = dyn Fn() -> Result<()> + Send + Sync;
 
-/// The content of a private file; `None` if it does not exist.
+/// Reads a private file; `None` if it does not exist.
 pub fn read(path: &Path, max_bytes: u64) -> Result<Option<Secret>> {
     if !check_folder(folder_of(path))? {
         return Ok(None);
@@ -65,15 +65,15 @@ pub fn open_private(path: &Path) -> Result<File> {
     let opened = options.read(true).write(true).create(true).truncate(false).open(path);
     let file = opened.map_err(refused)?;
     if file.metadata().map_err(refused)?.len() == 0 {
-        // With a strict umask it could not be opened a second time.
+        // Under a strict umask, the file could not be opened a second time.
         let _ = make_private(&file);
     }
     check_private(path, &file.metadata().map_err(refused)?)?;
     Ok(file)
 }
 
-/// An exclusive lock on a file that is never removed. The operating system releases it when a process
-/// dies.
+/// Takes an exclusive lock on a file that is never removed. The operating system releases it when a
+/// process dies.
 pub fn lock(path: &Path, max_wait: Duration, interrupt_check: &InterruptCheck) -> Result<FileLock> {
     let file = open_private(path)?;
     let remedy = "make the folder writable by your user, or choose another path";
@@ -179,7 +179,7 @@ fn check_private(path: &Path, metadata: &Metadata) -> Result<()> {
     }
 }
 
-/// Sets the owner's bits, which a strict umask clears as well.
+/// Sets the owner's permission bits, which a strict umask clears as well.
 #[cfg(unix)]
 fn make_private(file: &File) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};

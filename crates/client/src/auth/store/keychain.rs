@@ -1,7 +1,7 @@
 //! The keychain of the operating system: Secret Service, Keychain, Credential Manager.
 //!
-//! If it limits the size of an entry, a larger value is stored in a file, encrypted with a random key
-//! that is stored in the keychain.
+//! If the keychain limits the size of an entry, a larger value is stored in a file, encrypted with
+//! a random key that is stored in the keychain.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ use crate::{
 /// The service name of our entries.
 const SERVICE: &str = "boardlot";
 
-/// The first byte of an entry: the value follows, or the key of the file that holds it.
+/// First byte of an entry: the value follows, or the key of the file that holds the value.
 const VALUE: u8 = b'v';
 const FILE_KEY: u8 = b'k';
 
@@ -155,7 +155,8 @@ mod platform {
     }
 }
 
-/// With the keychain of the user who runs the tests; that of Linux is tested in `tests/login/test_keyring.py`.
+/// Tests with the keychain of the user who runs them. `tests/login/test_keyring.py` tests the
+/// keychain of Linux.
 #[cfg(all(test, any(target_os = "macos", windows)))]
 mod tests {
     use super::*;
@@ -164,7 +165,7 @@ mod tests {
     fn a_small_and_a_large_value_come_back_until_they_are_deleted() {
         let (keychain, key) = (KeychainStore, format!("test {}", std::process::id()));
         assert!(keychain.load(&key).expect("loads").is_none());
-        // The second is more than the Credential Manager of Windows accepts.
+        // The second length is more than the Credential Manager of Windows accepts.
         for length in [10, 10_000] {
             let value = vec![b'x'; length];
             keychain.save(&key, &value).expect("saves");

@@ -1,27 +1,27 @@
-//! The keys of a store, and which lock file guards which key.
+//! Keys of a store, and the lock file that guards each key.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sha2::{Digest, Sha256};
 
 const REFUSED: &str = " %refused";
 
-/// The key of a client's tokens: the service's address, and the client.
+/// Returns the key of a client's tokens: the service's address and the client.
 pub fn token_key(origin: &str, client_id: &str) -> String {
     format!("{origin} {}", one_word(client_id))
 }
 
-/// The key of the tokens of an application's user.
+/// Returns the key of the tokens of an application's user.
 pub fn user_key(origin: &str, client_id: &str, user: &str) -> String {
     format!("{} {}", token_key(origin, client_id), one_word(user))
 }
 
-/// The key of a service's last registration, so that a new login finds it.
+/// Returns the key of a service's last registration, so that a new login finds it.
 pub fn registration_key(origin: &str) -> String {
     origin.to_owned()
 }
 
-/// The key of what is known about the tokens under another key: that the service refused them. It is the
-/// key of no tokens, since a word that is encoded has no such `%`.
+/// Returns the key under which the refusal of the tokens of another key is stored. No tokens have
+/// such a key, because an encoded word has no such `%`.
 pub fn refusal_key(key: &str) -> String {
     format!("{key}{REFUSED}")
 }
@@ -31,8 +31,8 @@ pub fn is_token_key(key: &str) -> bool {
     key.contains(' ') && !key.ends_with(REFUSED)
 }
 
-/// The part of the name of the lock file for a key; empty for a key without a user. Users share a fixed
-/// number of lock files: there is no file per user.
+/// Returns the part of a lock file's name that belongs to a key; empty for a key without a user.
+/// Users share a fixed number of lock files: there is no file per user.
 pub fn lock_slot(key: &str) -> String {
     let has_user = key.split(' ').nth(2).is_some();
     match Sha256::digest(key).first() {
@@ -41,7 +41,8 @@ pub fn lock_slot(key: &str) -> String {
     }
 }
 
-/// Encodes what would make two keys the same or break a line. Different texts stay different.
+/// Encodes the characters that would make two keys the same or break a line. Different texts stay
+/// different.
 fn one_word(text: &str) -> String {
     let is_odd = |c: char| c == '%' || c.is_whitespace() || c.is_control();
     let encoded =

@@ -1,5 +1,5 @@
-//! Token stores: where tokens are stored between runs. Each fails closed: tokens that cannot be stored
-//! safely are not stored, and a store that cannot be read is left unchanged.
+//! Token stores: where tokens are kept between runs. Each store fails closed: it does not store
+//! tokens that it cannot store safely, and leaves a store unchanged that it cannot read.
 
 mod encrypted;
 mod files;
@@ -22,36 +22,36 @@ pub use state_folder::digest;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The time to wait for another process to finish changing a file.
+/// How long to wait for another process to finish changing a file.
 const CHANGE_LOCK_TIMEOUT: Duration = Duration::from_secs(20);
-/// The time to wait for another process to finish a refresh, with its retries.
+/// How long to wait for another process to finish a refresh, with its retries.
 pub(super) const REFRESH_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A place where the tokens of logins are kept between runs: secrets by key. Every method may block. The stores of this
-/// crate are [`KeychainStore`](crate::KeychainStore), [`EncryptedFileStore`](crate::EncryptedFileStore) and
-/// [`MemoryStore`](crate::MemoryStore).
+/// A store of the tokens of logins between runs: secrets by key. Every method may block. The stores
+/// of this crate are [`KeychainStore`](crate::KeychainStore),
+/// [`EncryptedFileStore`](crate::EncryptedFileStore) and [`MemoryStore`](crate::MemoryStore).
 pub trait TokenStore: Send + Sync {
-    /// The value of a key, if there is one.
+    /// Returns the value of a key, if there is one.
     fn load(&self, key: &str) -> Result<Option<Secret>>;
     /// Stores a value, replacing an earlier one.
     fn save(&self, key: &str, value: &[u8]) -> Result<()>;
     /// Deletes a key; an unknown key is not an error.
     fn delete(&self, key: &str) -> Result<()>;
-    /// The reason for there being no token under a key.
+    /// Returns the reason why there is no token under a key.
     #[doc(hidden)]
     fn why_empty(&self, _key: &str) -> &'static str {
         "the store has no token"
     }
-    /// Makes every other process that refreshes the value of the key wait until the guard is released, on
-    /// the thread that took it. Within a process, the credentials of a key share one turn. By default no
-    /// other process has the store.
+    /// Makes every other process that refreshes the value of the key wait until the guard is
+    /// released, on the thread that took it. Within a process, the credentials of a key take turns.
+    /// By default, no other process has the store.
     #[doc(hidden)]
     fn lock(&self, _key: &str) -> Result<Guard> {
         Ok(Guard::new(()))
     }
 
-    /// Runs work that takes a lock, uses the store and releases the lock, all on this thread: so that a
-    /// store may keep something for its thread meanwhile.
+    /// Runs work that takes a lock, uses the store and releases the lock, all on this thread: a
+    /// store may keep something for its thread in the meantime.
     #[doc(hidden)]
     fn on_one_thread(&self, work: Box<dyn FnOnce() + Send + '_>) {
         work();
@@ -65,7 +65,7 @@ pub struct Secret(Zeroizing<Vec<u8>>);
 boardlot_service::shown_as!(Secret, "Secret(..)");
 
 impl Secret {
-    /// These bytes.
+    /// Wraps these bytes.
     pub fn new(bytes: Vec<u8>) -> Self {
         Secret(Zeroizing::new(bytes))
     }
@@ -88,11 +88,11 @@ impl Deref for Secret {
 /// Releases a lock: by [`Guard::release`], or when it is dropped.
 pub struct Guard(Option<Box<Release>>);
 
-/// Releases a lock; the argument is whether a change under it has failed.
+/// Function that releases a lock; its argument is true if a change under the lock has failed.
 type Release = dyn FnOnce(bool) -> Result<()> + Send;
 
 impl Guard {
-    /// A guard that drops `lock` with itself.
+    /// Creates a guard that drops `lock` with itself.
     pub fn new(lock: impl Send + 'static) -> Self {
         Self::released_by(move |_| {
             drop(lock);
@@ -100,7 +100,7 @@ impl Guard {
         })
     }
 
-    /// A guard that is released by this function, which receives whether a change has failed.
+    /// Creates a guard that this function releases; its argument is true if a change has failed.
     pub fn released_by(release: impl FnOnce(bool) -> Result<()> + Send + 'static) -> Self {
         Guard(Some(Box::new(release)))
     }
@@ -121,12 +121,12 @@ impl Drop for Guard {
 
 boardlot_service::shown_as!(Guard, "Guard(..)");
 
-/// The error of a lock that is not released in time.
+/// Returns the error of a lock that is not released in time.
 pub(super) fn still_locked() -> Error {
     ErrorKind::Store("another refresh has not finished; call again".into()).into()
 }
 
-/// An error of a file, with what to do about it.
+/// Returns the error of a file, with a remedy.
 fn store_error(path: &Path, what: impl std::fmt::Display, remedy: &str) -> Error {
     let error: Error = ErrorKind::Store(format!("{}: {what}; {remedy}", path.display())).into();
     error.with_advice("Stored tokens are unchanged.".to_owned())

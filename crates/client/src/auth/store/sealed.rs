@@ -14,8 +14,8 @@
 //! perhaps a user's name), each with a line feed, in order, and then the values, each preceded by
 //! its length (4 bytes).
 //!
-//! Everything before it is associated data, so any flipped bit is detected. The costs of Argon2id belong
-//! to the format version: a file cannot ask for excessive ones.
+//! All bytes before the ciphertext are associated data, so any flipped bit is detected. The costs
+//! of Argon2id belong to the format version: a file cannot ask for excessive ones.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ impl<'a> Sealed<'a> {
         Ok(Sealed { salt, nonce, associated_data, ciphertext })
     }
 
-    /// The plaintext of the values; `None` if the key is wrong or the content was changed.
+    /// Decrypts the values; `None` if the key is wrong or the content was changed.
     pub fn decrypt(&self, key: &Key) -> Result<Option<Secret>> {
         let mut buffer = Zeroizing::new(self.ciphertext.to_vec());
         let nonce = Nonce::assume_unique_for_key(self.nonce);
@@ -73,7 +73,7 @@ impl<'a> Sealed<'a> {
         Ok(Some(buffer.into()))
     }
 
-    /// The values by their keys; `None` if the plaintext does not fit the keys.
+    /// Returns the values by their keys; `None` if the plaintext does not fit the keys.
     pub fn values(&self, plaintext: &[u8]) -> Option<Values> {
         let (keys, mut rest) = split_counted(plaintext)?;
         let keys = std::str::from_utf8(keys).ok()?;
@@ -87,13 +87,13 @@ impl<'a> Sealed<'a> {
     }
 }
 
-/// Bytes that are preceded by their length, and what follows them.
+/// Splits off bytes that are preceded by their length.
 fn split_counted(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (&length, rest) = bytes.split_first_chunk()?;
     rest.split_at_checked(usize::try_from(u32::from_le_bytes(length)).ok()?)
 }
 
-/// The content of a file with these values, under a new nonce.
+/// Returns the content of a file with these values, under a new nonce.
 pub fn seal(salt: &Salt, key: &Key, values: &Values) -> Result<Vec<u8>> {
     let nonce: [u8; NONCE_BYTES] = random()?;
     let keys: String = values.keys().map(|key| format!("{key}\n")).collect();
@@ -102,7 +102,7 @@ pub fn seal(salt: &Salt, key: &Key, values: &Values) -> Result<Vec<u8>> {
     content.push(FORMAT_VERSION);
     content.extend_from_slice(salt);
     content.extend_from_slice(&nonce);
-    // Enough that the buffer does not move and leave copies of the secrets behind.
+    // Large enough that the buffer does not move and leave copies of the secrets behind.
     let capacity = values.values().map(|value| value.len() + 4).sum::<usize>();
     let mut buffer = Zeroizing::new(Vec::with_capacity(4 + keys.len() + capacity + TAG_BYTES));
     buffer.extend_from_slice(&encoded_length(keys.len())?);
@@ -119,7 +119,7 @@ pub fn seal(salt: &Salt, key: &Key, values: &Values) -> Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Random bytes from the operating system, such as a new salt.
+/// Returns random bytes from the operating system, such as a new salt.
 pub fn random<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
     entropy::fill(&mut bytes)?;

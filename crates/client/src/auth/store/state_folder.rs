@@ -16,7 +16,7 @@ pub fn lock_in_state_folder(store: &str, key: &str) -> Result<Guard> {
     files::lock(&path, REFRESH_LOCK_TIMEOUT, &|| Ok(())).map(Guard::new)
 }
 
-/// A name for a file from any text.
+/// Makes the name of a file from any text.
 pub fn digest(text: &str) -> String {
     let hash = Sha256::digest(text);
     URL_SAFE_NO_PAD.encode(hash.get(..16).unwrap_or(&hash))

@@ -1,4 +1,4 @@
-//! Builds columns in parts: a column of any length would be copied again and again as it grows.
+//! Builds columns in parts: a single column would be copied again and again as it grows.
 
 use super::columns::Columns;
 use crate::{decode::records::PageSlice, error::Result};
@@ -11,12 +11,12 @@ pub struct BatchBuilder<Make> {
     current: Columns,
 }
 
-/// A part is complete when it has this many rows, or records of this many bytes.
+/// A part is complete with this many rows, or with records of this many bytes.
 const PART_ROWS: usize = 1 << 16;
 const PART_BYTES: usize = 1 << 26;
 
 impl<Make: Fn() -> Columns> BatchBuilder<Make> {
-    /// `new_part` makes the empty columns of each part.
+    /// Creates a builder; `new_part` makes the empty columns of each part.
     pub fn new(new_part: Make) -> Self {
         BatchBuilder { current: new_part(), finished: Vec::new(), new_part }
     }
@@ -30,7 +30,7 @@ impl<Make: Fn() -> Columns> BatchBuilder<Make> {
         self.current.push_slice(slice)
     }
 
-    /// All parts.
+    /// Returns all parts.
     pub fn finish(mut self) -> Vec<Columns> {
         self.finished.push(self.current);
         self.finished

@@ -32,23 +32,23 @@ pub struct Columns {
     /// The keys of `fetch_many`, the first column.
     key: Option<Column>,
     key_name: Option<String>,
-    /// The fields that become columns, in this order; all if there is none.
+    /// The fields that become columns, in this order; all fields if None.
     selection: Option<Selection>,
     fields: FieldColumns,
     /// The length of all records.
     bytes: usize,
     /// The number of rows in the parts before this one.
     rows_before: usize,
-    /// True if these are all records, not only those of a window.
+    /// True if these are all records, and not only the records of a window.
     is_whole: bool,
 }
 
-/// The longest text that an array with 32-bit offsets can hold.
+/// Maximum length of a text in an array with 32-bit offsets.
 const MAX_PAGE_BYTES: usize = i32::MAX as usize;
 
 impl Columns {
-    /// Columns for those of these fields that are selected. All of them will be present, even without any
-    /// record.
+    /// Creates columns for the selected ones of these fields. All of them will be present, even
+    /// without any record.
     pub fn new<'a>(
         fields: impl Iterator<Item = &'a Field> + Clone,
         key_name: Option<&str>,
@@ -72,7 +72,8 @@ impl Columns {
         }
     }
 
-    /// Columns of all records: errors count records from the first, even if pages are windows.
+    /// Declares that these are all records: errors count records from the first, even if pages are
+    /// windows.
     #[must_use]
     pub fn of_whole(self) -> Self {
         Columns { is_whole: true, ..self }
@@ -90,12 +91,12 @@ impl Columns {
         self
     }
 
-    /// The number of records.
+    /// Returns the number of records.
     pub fn rows(&self) -> usize {
         self.fields.rows
     }
 
-    /// The length of the text of all records.
+    /// Returns the length of the text of all records.
     pub(super) fn byte_length(&self) -> usize {
         self.bytes
     }
@@ -148,13 +149,14 @@ impl Columns {
         too_sparse(self.fields.undeclared_names().len(), self.rows() + 1)
     }
 
-    /// The columns as one record batch.
+    /// Returns the columns as one record batch.
     pub fn finish(self) -> Result<RecordBatch> {
         let (schema, mut batches) = Self::finish_parts(vec![self])?;
         Ok(batches.pop().unwrap_or_else(|| RecordBatch::new_empty(schema)))
     }
 
-    /// The parts of one result, made with the same fields: a batch each, all with one schema.
+    /// Finishes the parts of one result, made with the same fields: one batch for each part, all
+    /// with one schema.
     pub fn finish_parts(mut parts: Vec<Columns>) -> Result<(Arc<Schema>, Vec<RecordBatch>)> {
         if let Some(first) = parts.first() {
             let options = first.options;
@@ -173,19 +175,20 @@ impl Columns {
         Ok((schema, batches))
     }
 
-    /// The columns of a stream that begins with these records.
+    /// Returns the columns of a stream that begins with these records.
     pub fn stream_columns(&mut self) -> StreamColumns {
         StreamColumns::of(&mut self.fields, self.selection.as_ref())
     }
 
-    /// The columns as a record batch of a stream, of which they are the page with this number.
+    /// Returns the columns as a record batch of a stream, in which they are the page with this
+    /// number.
     pub fn finish_like(mut self, stream: &StreamColumns, page: usize) -> Result<RecordBatch> {
         let page = StreamPage { number: page, bytes: self.bytes };
         stream.add_to(&mut self.fields, self.options, page)?;
         self.into_batch(None).map_err(|error| no_columns(&error))
     }
 
-    /// A batch that shares the schema of the earlier parts.
+    /// Returns a batch that shares the schema of the earlier parts.
     fn into_batch(self, schema: Option<Arc<Schema>>) -> Result<RecordBatch, ArrowError> {
         let rows = self.rows();
         let mut columns: Vec<Column> = self.key.into_iter().chain(self.fields.columns).collect();

@@ -6,7 +6,6 @@ use crate::{
     error::{Advice, Error, record_value},
 };
 
-/// The hint for records that have no columns.
 /// The error for a value that is not of its field's kind.
 pub fn type_mismatch(field: &str, kind: Kind, number: RecordNumber, json: &str) -> Error {
     let (shown, kind) = (record_value(json), kind.name());
@@ -16,7 +15,7 @@ pub fn type_mismatch(field: &str, kind: Kind, number: RecordNumber, json: &str) 
     .with_advice(Advice::NullInColumn)
 }
 
-/// The error for a value that does not fit into the column that a stream has of an undeclared field.
+/// The error for a value of an undeclared field that does not fit into the column of its stream.
 pub(super) fn other_kind(
     field: &str,
     kind: Kind,

@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// The columns of the declared fields, and the values of all others.
+/// The columns of the declared fields, and the values of all other fields.
 #[derive(Debug)]
 pub(super) struct FieldColumns {
     matcher: FieldMatcher,
@@ -35,12 +35,12 @@ pub(super) struct FieldColumns {
 pub(super) struct Column {
     pub name: String,
     pub kind: Kind,
-    /// Of a declared field.
+    /// The metadata of a declared field.
     metadata: Option<Metadata>,
     builder: ColumnBuilder,
 }
 
-/// Unit, kind and description of a field, as the schema of records has them.
+/// Unit, kind and description of a field, as in the schema of records.
 type Metadata = [(&'static str, &'static str); 3];
 
 #[derive(Debug)]
@@ -49,7 +49,7 @@ enum ColumnBuilder {
     Object(Box<ObjectBuilder>),
 }
 
-/// The columns of an object's members, and which rows are not null.
+/// The columns of an object's members, and a flag for each row that is not null.
 #[derive(Debug)]
 struct ObjectBuilder {
     fields: FieldColumns,
@@ -67,14 +67,14 @@ pub(super) struct Layout {
 
 /// Appends a value to a column, or null for none. A string with escapes is marked.
 ///
-/// These are the parts of a `Raw`, which fit into registers. As a whole it goes through memory, and to
-/// wait for that took a third of the time of a frame.
+/// The arguments are the parts of a `Raw`, which fit into registers. A whole `Raw` goes through
+/// memory, and waiting for that took a third of the time of a frame.
 pub(super) trait PushValue<'t>: FnMut(&mut Column, Option<&'t str>, bool) {}
 
 impl<'t, F: FnMut(&mut Column, Option<&'t str>, bool)> PushValue<'t> for F {}
 
 impl FieldColumns {
-    /// Columns for those of these fields that are selected, next to a key column with this name.
+    /// Creates columns for the selected ones of these fields, next to a key column with this name.
     pub fn new<'a>(
         fields: impl Iterator<Item = &'a Field> + Clone,
         key_name: Option<&str>,
@@ -102,12 +102,12 @@ impl FieldColumns {
         }
     }
 
-    /// The names of the undeclared fields so far.
+    /// Returns the names of the undeclared fields so far.
     pub fn undeclared_names(&self) -> &[Arc<str>] {
         self.matcher.undeclared_names()
     }
 
-    /// The layout of records with these keys; `None` if there are too many fields.
+    /// Returns the layout of records with these keys; `None` if there are too many fields.
     pub fn layout<'k>(&mut self, names: impl Iterator<Item = &'k str>) -> Option<Layout> {
         let declared = self.columns.len();
         let mut layout = Layout { declared: vec![None; declared], undeclared: Vec::new() };
@@ -195,13 +195,13 @@ impl Column {
         Column { name, kind, metadata: None, builder }
     }
 
-    /// The same, with what is declared of its field.
+    /// Sets the declared unit and description of the column's field.
     pub fn with_metadata(self, unit: &'static str, doc: &'static str) -> Self {
         let metadata = [("unit", unit), ("kind", self.kind.name()), ("description", doc)];
         Column { metadata: Some(metadata), ..self }
     }
 
-    /// The columns of an object's members.
+    /// Returns the columns of an object's members.
     pub fn members_mut(&mut self) -> Option<&mut FieldColumns> {
         match &mut self.builder {
             ColumnBuilder::Object(object) => Some(&mut object.fields),
@@ -213,7 +213,7 @@ impl Column {
     pub fn reserve_like(&mut self, other: &Column, rows: usize, options: ColumnOptions) {
         if let ColumnBuilder::Scalar(other) = &other.builder {
             let bytes = other.text_length();
-            // Texts may be a little longer.
+            // The texts may be a little longer.
             let capacity = Capacity { rows, bytes: bytes + bytes / 16 };
             self.builder = ColumnBuilder::Scalar(ScalarBuilder::new(self.kind, options, capacity));
         }
@@ -302,7 +302,7 @@ impl ObjectBuilder {
     }
 }
 
-/// The Arrow fields and arrays of these columns.
+/// Returns the Arrow fields and arrays of these columns.
 pub(super) fn finish_all(
     columns: impl IntoIterator<Item = Column>,
 ) -> Result<(Vec<ArrowField>, Vec<ArrayRef>), ArrowError> {
@@ -312,8 +312,9 @@ pub(super) fn finish_all(
     Ok(finished.into_iter().unzip())
 }
 
-/// Replaces each NUL in the names of columns by U+FFFD, as PostgreSQL's texts have it: the C data interface ends names
-/// at their first NUL. A name that another column has gets a trailing underscore.
+/// Replaces each NUL in the names of columns by U+FFFD, which replaces it in PostgreSQL's texts,
+/// too: the C data interface ends a name at its first NUL. A name that another column has gets a
+/// trailing underscore.
 fn replace_nuls(columns: &mut [Column]) {
     for index in 0..columns.len() {
         let Some(name) = columns.get(index).map(|column| &column.name) else { return };

@@ -4,13 +4,13 @@ use std::{collections::HashMap, sync::Arc};
 
 use crate::decode::{records::field_name, selection::Selection};
 
-/// No library can show or store a table with more undeclared fields.
+/// Maximum number of undeclared fields: no library can show or store a table with more.
 pub(super) const MAX_UNDECLARED: usize = 100_000;
-/// The index of every field that is not selected.
+/// Index of every field that is not selected.
 pub(super) const UNSELECTED: usize = usize::MAX;
 
-/// Finds the field of each member of an object by its name. A member nearly always has the name that was
-/// at its index in the previous object, so that one is compared first.
+/// Finds the field of each member of an object by its name. A member nearly always has the same
+/// name as the member at its index in the previous object, so that name is compared first.
 #[derive(Debug)]
 pub(super) struct FieldMatcher {
     /// The declared fields, then all others in the order of their first appearance.
@@ -24,7 +24,7 @@ pub(super) struct FieldMatcher {
 }
 
 impl FieldMatcher {
-    /// A matcher for these declared fields and any others that are selected.
+    /// Creates a matcher for these declared fields and all others that are selected.
     pub fn new<'a>(
         names: impl Iterator<Item = &'a str>,
         key_name: Option<&str>,
@@ -35,19 +35,19 @@ impl FieldMatcher {
         FieldMatcher {
             declared: names.len(),
             previous: Vec::new(),
-            // Of duplicate fields, the first gets the values.
+            // The first of duplicate fields gets the values.
             fields: names.iter().cloned().enumerate().rev().map(|(at, name)| (name, at)).collect(),
             names,
             selection: selection.map(|selection| (selection.clone(), key_name)),
         }
     }
 
-    /// The names of the undeclared fields so far.
+    /// Returns the names of the undeclared fields so far.
     pub fn undeclared_names(&self) -> &[Arc<str>] {
         self.names.get(self.declared..).unwrap_or_default()
     }
 
-    /// The field of the member with this index and name; see `field`.
+    /// Returns the field of the member with this index and name; see `field`.
     pub fn field_at(&mut self, index: usize, name: &str) -> Option<usize> {
         let known = self.previous.get(index).copied().unwrap_or(UNSELECTED);
         if self.names.get(known).is_some_and(|known| known.as_ref() == name) {
@@ -61,7 +61,8 @@ impl FieldMatcher {
         Some(field)
     }
 
-    /// The field with this name, added if it is new and selected; `None` if there are too many.
+    /// Returns the field with this name, added if it is new and selected; `None` if there are too
+    /// many.
     pub fn field(&mut self, name: &str) -> Option<usize> {
         if let Some(field) = self.fields.get(name) {
             return Some(*field);

@@ -6,12 +6,12 @@
 pub struct ColumnOptions {
     /// The type of decimal columns.
     pub decimals: Decimals,
-    /// The treatment of values that are not of their field's kind.
+    /// Treatment of values that are not of their field's kind.
     pub invalid: InvalidValues,
     /// The layout of text columns.
     pub strings: Strings,
-    /// True if undeclared fields are text, whatever their values are: for batches of a stream whose later
-    /// values are not known. Otherwise each has a type that fits all its values.
+    /// True if undeclared fields are text, whatever their values: for batches of a stream whose
+    /// later values are unknown. Otherwise each field gets a type that fits all its values.
     pub undeclared_as_text: bool,
 }
 
@@ -29,11 +29,11 @@ pub enum Decimals {
 }
 
 impl Decimals {
-    /// The names that callers know them by, for errors.
+    /// The names in a caller's options, for errors.
     pub const NAMES: &str = "'float64', 'decimal' or 'string'";
 }
 
-/// The treatment of values that are not of their field's kind.
+/// Treatment of values that are not of their field's kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidValues {
@@ -44,7 +44,7 @@ pub enum InvalidValues {
     Null,
 }
 
-/// Arrow's string layouts: each library has one that it can use without copying.
+/// Layouts of Arrow strings: each library has one that it can use without copying.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Strings {

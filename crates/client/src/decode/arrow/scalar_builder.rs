@@ -29,9 +29,9 @@ pub(super) enum ScalarBuilder {
     Utf8(StringBuilder),
     LargeUtf8(LargeStringBuilder),
     Utf8View(StringViewBuilder),
-    /// The texts of decimals, in one of the three.
+    /// The texts of decimals, in one of the three text layouts.
     DecimalText(Box<ScalarBuilder>),
-    /// If true, 0 is null.
+    /// Integers. If the flag is true, 0 is null.
     Integer(bool, Int64Builder),
     Number(Float64Builder),
     DecimalAsFloat(Float64Builder),
@@ -41,7 +41,7 @@ pub(super) enum ScalarBuilder {
     Date(Date32Builder),
 }
 
-/// The memory to reserve for a column.
+/// Memory to reserve for a column.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Capacity {
     pub rows: usize,
@@ -58,7 +58,7 @@ impl Default for Capacity {
 const DECIMAL: DataType = DataType::Decimal128(DECIMAL_PRECISION as u8, DECIMAL_SCALE as i8);
 
 impl ScalarBuilder {
-    /// An empty column; an object would be kept as its JSON text.
+    /// Creates an empty column. An object would be kept as its JSON text.
     pub fn new(kind: Kind, options: ColumnOptions, Capacity { rows, bytes }: Capacity) -> Self {
         match (kind, options.decimals) {
             (Kind::Text | Kind::Object(_), _) => match options.strings {
@@ -88,7 +88,7 @@ impl ScalarBuilder {
         }
     }
 
-    /// The length of all texts with 32-bit or 64-bit offsets.
+    /// Returns the length of all texts with 32-bit or 64-bit offsets.
     pub fn text_length(&self) -> usize {
         match self {
             Self::Utf8(builder) => builder.values_slice().len(),
@@ -98,7 +98,7 @@ impl ScalarBuilder {
         }
     }
 
-    /// Appends a value that is not null; on an error, nothing.
+    /// Appends a value that is not null. Appends nothing if there is an error.
     #[inline(always)]
     pub fn push(&mut self, raw: Raw<'_>) -> Result<(), PushError> {
         match self {
@@ -128,7 +128,7 @@ impl ScalarBuilder {
         Ok(())
     }
 
-    /// Appends a text to a text column, null to any other.
+    /// Appends a text to a text column, or null to any other column.
     pub fn push_text(&mut self, text: &str) {
         match self {
             Self::Utf8(builder) => builder.append_value(text),

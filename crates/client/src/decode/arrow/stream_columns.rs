@@ -1,4 +1,5 @@
-//! The columns of a stream of pages: those of its first page, whatever the later ones have.
+//! The columns of a stream of pages: the columns of its first page, whatever fields the later pages
+//! have.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub struct StreamColumns {
     fields: Vec<(Arc<str>, Kind)>,
-    /// The same for the members of each declared field that is an object.
+    /// The same, for the members of each declared field that is an object.
     objects: Vec<StreamColumns>,
 }
 
@@ -28,12 +29,13 @@ pub struct StreamColumns {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StreamPage {
     pub number: usize,
-    /// The length of its records.
+    /// The length of the page's records.
     pub bytes: usize,
 }
 
 impl StreamColumns {
-    /// The columns of a stream that begins with these records. A selected field that none of them has is text.
+    /// Returns the columns of a stream that begins with these records. A selected field that none
+    /// of the records has is text.
     pub(super) fn of(fields: &mut FieldColumns, selection: Option<&Selection>) -> Self {
         let known = |name: &Arc<str>, index: usize| {
             let values = fields.undeclared.get(index)?;
@@ -53,7 +55,7 @@ impl StreamColumns {
         StreamColumns { fields: known, objects }
     }
 
-    /// Gives the records of a page these columns.
+    /// Adds these columns to the records of a page.
     pub(super) fn add_to(
         &self,
         fields: &mut FieldColumns,
@@ -76,7 +78,7 @@ impl StreamColumns {
             fields.columns.push(column);
         }
         for (index, name) in names.iter().enumerate() {
-            // A field that is always null says nothing that a missing one does not.
+            // A field that is always null tells no more than a missing field.
             let values = fields.undeclared.get(index);
             if values.is_some_and(|values| values.iter().any(|(_, json)| json.is_some())) {
                 return Err(missing_column(name, page.number));
@@ -105,8 +107,8 @@ fn column_of(
     })
 }
 
-/// Returns true if a column of this inferred kind keeps the value as it is: decimal text is no
-/// number here, as it would not have been inferred as one.
+/// Returns true if a column of this inferred kind keeps the value as it is. Text of a decimal is
+/// not a number here, because its kind would not have been inferred as a number.
 fn holds(kind: Kind, json: &str) -> bool {
     match infer_kind(|| std::iter::once(json)) {
         Kind::Flag => matches!(kind, Kind::Flag | Kind::Text),

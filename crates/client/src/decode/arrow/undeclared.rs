@@ -14,7 +14,7 @@ pub(super) struct UndeclaredValues(Vec<FieldValues>);
 pub(super) struct FieldValues {
     /// The values as JSON text, one after another; empty for null.
     json: String,
-    /// The row of each value, and where its JSON ends.
+    /// The row of each value, and the end of its JSON.
     cells: Vec<(usize, usize)>,
 }
 
@@ -25,7 +25,7 @@ impl UndeclaredValues {
         }
         let Some(values) = self.0.get_mut(field) else { return };
         if values.cells.last().is_some_and(|(last, _)| *last == row) {
-            // Of duplicate names in a record, the last value counts.
+            // The last value of a duplicate name counts.
             values.cells.pop();
             values.json.truncate(values.cells.last().map_or(0, |(_, end)| *end));
         }
@@ -35,7 +35,7 @@ impl UndeclaredValues {
         values.cells.push((row, values.json.len()));
     }
 
-    /// The values of a field, if it has any.
+    /// Returns the values of a field, if it has any.
     pub fn get(&self, field: usize) -> Option<&FieldValues> {
         self.0.get(field).filter(|values| !values.cells.is_empty())
     }
@@ -47,7 +47,7 @@ impl UndeclaredValues {
 }
 
 impl FieldValues {
-    /// The rows with a value as JSON text, or `None` for null.
+    /// Iterates over the rows with a value as JSON text, or `None` for null.
     pub fn iter(&self) -> impl Iterator<Item = (usize, Option<&str>)> {
         let mut start = 0;
         self.cells.iter().map(move |(row, end)| {
@@ -57,13 +57,13 @@ impl FieldValues {
         })
     }
 
-    /// The length of all values.
+    /// Returns the length of all values.
     pub fn byte_length(&self) -> usize {
         self.json.len()
     }
 }
 
-/// A kind that can hold all of these JSON values, or text.
+/// Infers a kind that can hold all of these JSON values; text if there is no other.
 pub(super) fn infer_kind<'a, V: Iterator<Item = &'a str>>(values: impl Fn() -> V) -> Kind {
     if values().next().is_none() {
         Kind::Text
@@ -80,7 +80,7 @@ pub(super) fn infer_kind<'a, V: Iterator<Item = &'a str>>(values: impl Fn() -> V
     }
 }
 
-/// Returns true if this is an integer whose last digits a float would lose.
+/// Returns true if this is an integer whose last digits would be lost in a float.
 pub fn loses_digits(json: &str) -> bool {
     let digits = json.strip_prefix('-').unwrap_or(json);
     let is_float = |integer: i64| i128::from(integer) == integer as f64 as i128;

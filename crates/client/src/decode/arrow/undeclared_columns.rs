@@ -15,12 +15,12 @@ use crate::{
     error::Result,
 };
 
-/// The number of cells that the undeclared fields may have beyond the bytes of the records:
-/// creating a table of nearly always empty cells would take far longer than reading the records.
+/// Number of cells that the undeclared fields may have beyond the bytes of the records. A table of
+/// nearly always empty cells would take far longer to create than the records take to read.
 const SPARE_CELLS: usize = 1 << 20;
 
-/// Gives each part a column for every undeclared field of any part, of the same kind in all parts, in
-/// the order of first appearance. `bytes` is the length of all records.
+/// Adds to each part a column for every undeclared field of any part, of the same kind in all
+/// parts, in the order of first appearance. `bytes` is the length of all records.
 pub(super) fn add_undeclared_columns(
     parts: &mut [&mut FieldColumns],
     bytes: usize,
@@ -64,12 +64,12 @@ pub(super) fn add_undeclared_columns(
     Ok(())
 }
 
-/// Returns true if this many fields would be a table of nearly always empty cells.
+/// Returns true if this many fields would make a table of nearly always empty cells.
 pub(super) fn is_too_sparse(fields: usize, rows: usize, bytes: usize) -> bool {
     fields.saturating_mul(rows) > bytes.saturating_add(SPARE_CELLS)
 }
 
-/// Every undeclared field that has values, with its index in each part.
+/// Returns every undeclared field that has values, with its index in each part.
 fn all_undeclared_fields(parts: &[&mut FieldColumns]) -> Vec<(Arc<str>, Vec<Option<usize>>)> {
     let mut fields: Vec<(Arc<str>, Vec<Option<usize>>)> = Vec::new();
     let mut known: HashMap<Arc<str>, usize> = HashMap::new();
@@ -89,7 +89,7 @@ fn all_undeclared_fields(parts: &[&mut FieldColumns]) -> Vec<(Arc<str>, Vec<Opti
     fields
 }
 
-/// A column with the values of a field; rows without one are null.
+/// Returns a column with the values of a field; rows without one are null.
 pub(super) fn filled(
     mut column: Column,
     values: &FieldValues,

@@ -1,6 +1,6 @@
 //! Searches and comparisons that look at several bytes at a time.
 
-/// The position of the next quote, backslash or control character, or the end.
+/// Finds the next quote, backslash or control character, or the end.
 #[inline(always)]
 pub(in crate::decode) fn find_special(bytes: &[u8], from: usize) -> usize {
     #[cfg(target_arch = "x86_64")]
@@ -15,7 +15,7 @@ pub(in crate::decode) fn find_special(bytes: &[u8], from: usize) -> usize {
     find(bytes, from, word::first_special, is_special)
 }
 
-/// The position of the next byte that is not a digit, or the end.
+/// Finds the next byte that is not a digit, or the end.
 #[inline(always)]
 pub(in crate::decode) fn find_non_digit(bytes: &[u8], from: usize) -> usize {
     find(bytes, from, word::first_non_digit, |byte| !byte.is_ascii_digit())
@@ -48,7 +48,7 @@ fn specials_of_block(block: &[u8; 64]) -> u64 {
     block.iter().rev().fold(0, |bits, byte| bits << 1 | u64::from(is_special(*byte)))
 }
 
-/// The number of these bytes that are digits, up to the first that is not.
+/// Counts the digits among these bytes, up to the first other byte.
 #[inline(always)]
 pub(in crate::decode) fn count_digits(chunk: &[u8; 16]) -> usize {
     #[cfg(target_arch = "x86_64")]
@@ -57,7 +57,8 @@ pub(in crate::decode) fn count_digits(chunk: &[u8; 16]) -> usize {
     find_non_digit(chunk, 0)
 }
 
-/// `left == right` for short slices, without the function call that the operator compiles to.
+/// Compares short slices as `left == right` does, but without the function call that the operator
+/// compiles to.
 #[inline(always)]
 pub fn short_eq(left: &[u8], right: &[u8]) -> bool {
     if left.len() != right.len() {
@@ -65,7 +66,7 @@ pub fn short_eq(left: &[u8], right: &[u8]) -> bool {
     }
     match (left.first_chunk::<8>(), right.first_chunk::<8>()) {
         (Some(ours), Some(theirs)) if left.len() <= 16 => {
-            // The last eight overlap the first.
+            // The last eight bytes overlap the first.
             ours == theirs && left.last_chunk::<8>() == right.last_chunk::<8>()
         }
         (Some(_), Some(_)) if left.len() <= 32 => {
@@ -82,7 +83,7 @@ pub fn short_eq(left: &[u8], right: &[u8]) -> bool {
     }
 }
 
-/// Returns true if all of these are digits.
+/// Returns true if all of these bytes are digits.
 #[inline(always)]
 pub(in crate::decode) fn all_digits(chunk: &[u8; 8]) -> bool {
     word::first_non_digit(chunk).is_none()
@@ -110,7 +111,7 @@ fn find(
     position + tail.iter().position(|byte| is_match(*byte)).unwrap_or(tail.len())
 }
 
-/// Sixteen bytes at a time with SSE2, which every x86-64 processor has: scanning a page takes a
+/// Sixteen bytes at a time with SSE2, which every x86-64 processor has. Scanning a page takes a
 /// quarter less time than with eight bytes.
 #[cfg(target_arch = "x86_64")]
 mod sse2 {
@@ -134,14 +135,14 @@ mod sse2 {
         bits as u16
     }
 
-    /// A bit for each byte that is not a digit.
+    /// Sets a bit for each byte that is not a digit.
     #[inline(always)]
     #[expect(unsafe_code, reason = "the only way to call vector instructions")]
     pub fn non_digits(chunk: &[u8; 16]) -> u16 {
         // SAFETY: as above.
         let bits = unsafe {
             let bytes = _mm_loadu_si128(chunk.as_ptr().cast::<__m128i>());
-            // Then digits are 0 to 9, and anything else is more.
+            // After this, digits are 0 to 9, and all other bytes are larger.
             let shifted = _mm_sub_epi8(bytes, _mm_set1_epi8(b'0'.cast_signed()));
             _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(shifted, _mm_set1_epi8(10)), shifted))
         };
@@ -157,7 +158,7 @@ mod avx2 {
         _mm256_or_si256, _mm256_set1_epi8,
     };
 
-    /// As above.
+    /// The same as `super::specials`.
     #[target_feature(enable = "avx2")]
     pub fn specials<'a>(blocks: impl Iterator<Item = &'a [u8; 64]>, words: &mut [[u8; 8]]) {
         let quote = _mm256_set1_epi8(b'"'.cast_signed());

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::byte_scanner::find_special;
 
-/// The text of a string with escapes, from what is between its quotes.
+/// Unescapes a string, given the text between its quotes.
 pub(super) fn unescape(quoted: &str) -> Option<String> {
     let bytes = quoted.as_bytes();
     let mut text = String::with_capacity(quoted.len());
@@ -28,7 +28,7 @@ pub(super) fn unescape(quoted: &str) -> Option<String> {
     }
 }
 
-/// The end of the escape whose backslash is at `start`.
+/// Finds the end of the escape whose backslash is at `start`.
 pub(super) fn escape_end(bytes: &[u8], start: usize) -> Option<usize> {
     match bytes.get(start + 1)? {
         b'u' => Some(unicode_escape(bytes, start)?.1),
@@ -36,7 +36,7 @@ pub(super) fn escape_end(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// The same JSON with U+FFFD for lone surrogates, which databases do not accept.
+/// Replaces lone surrogates in JSON by U+FFFD, because databases do not accept them.
 pub(in crate::decode) fn without_lone_surrogates(json: &str) -> Cow<'_, str> {
     if !json.contains("\\ud") && !json.contains("\\uD") {
         return Cow::Borrowed(json);
@@ -69,8 +69,8 @@ fn simple_escape(letter: u8) -> Option<char> {
     })
 }
 
-/// The character of a `\uXXXX` or of a surrogate pair of them, and where the escape ends. A lone surrogate,
-/// which no text can have, is U+FFFD.
+/// Reads the character of a `\uXXXX` or of a surrogate pair, and the end of the escape. A lone
+/// surrogate, which no text can have, becomes U+FFFD.
 fn unicode_escape(bytes: &[u8], start: usize) -> Option<(char, usize)> {
     let first = code_unit(bytes, start)?;
     if (0xd800..0xdc00).contains(&first)

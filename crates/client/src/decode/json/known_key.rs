@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-/// A key with what is around it in a record, from the value or brace before it to its own value. It is
-/// compared in one step, whatever its length.
+/// A key with the text around it in a record, from the value or brace before it to its own value.
+/// It is compared in one step, whatever its length.
 #[derive(Debug)]
 pub(in crate::decode) struct KnownKey<'a> {
-    /// The first bytes and those behind them, and the bits of them that count.
+    /// The first bytes and the bytes behind them, and a mask of the bits that count.
     bytes: [u64; WORDS],
     mask: [u64; WORDS],
     text: &'a [u8],
@@ -16,11 +16,12 @@ const WORDS: usize = 4;
 const BYTES: usize = 8 * WORDS;
 
 impl<'a> KnownKey<'a> {
-    /// The key at this position of a text.
+    /// Creates the key at this position of a text.
     pub fn new(text: &'a str, at: Range<usize>) -> Self {
         let bytes = text.as_bytes();
         let key = bytes.get(at.clone()).unwrap_or_default();
-        // The bytes behind it are masked: to copy a key alone costs as much as to compare it ten times.
+        // The bytes behind the key are masked: copying a key alone costs as much as comparing it
+        // ten times.
         let chunk = bytes.get(at.start..).and_then(<[u8]>::first_chunk).copied();
         let chunk = chunk
             .unwrap_or_else(|| std::array::from_fn(|index| key.get(index).copied().unwrap_or(0)));
@@ -35,7 +36,7 @@ impl<'a> KnownKey<'a> {
         self.text
     }
 
-    /// The end of the key, if it begins at `start`. Not within the last bytes of the text.
+    /// Returns the end of the key if it begins at `start`; never within the last bytes of the text.
     #[inline(always)]
     pub fn end(&self, text: &[u8], start: usize) -> Option<usize> {
         let chunk = words(text.get(start..)?.first_chunk::<BYTES>()?);

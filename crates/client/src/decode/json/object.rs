@@ -18,8 +18,9 @@ pub fn parse_members(json: &str) -> serde_json::Result<Members<'_>> {
     serde_json::from_str(json).map(|Object(members)| members)
 }
 
-/// The names and the values of an object's members as they were sent, where a repeated name comes again;
-/// none if a name has escapes. It costs less than `parse_members`, which also looks for repeated names.
+/// Returns the names and the values of an object's members as they were sent, including repeated
+/// names; none if a name has escapes. Costs less than `parse_members`, which also looks for
+/// repeated names.
 pub fn split_members(json: &str) -> Option<(Vec<&str>, Vec<Raw<'_>>)> {
     let mut reader = super::JsonReader::new(json, 0);
     let (mut names, mut values) = (Vec::with_capacity(32), Vec::with_capacity(32));
@@ -32,13 +33,12 @@ pub fn split_members(json: &str) -> Option<(Vec<&str>, Vec<Raw<'_>>)> {
     reader.peek().is_none().then_some((names, values))
 }
 
-/// The member with this name.
+/// Returns the member with this name.
 pub fn find_member<'a>(members: &Members<'a>, name: &str) -> Option<&'a RawValue> {
     members.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
 }
 
-/// Returns true if brackets are nested deeper than in any response; checked before anything
-/// recurses.
+/// Returns true if brackets are nested deeper than in any response. Checked before any recursion.
 pub(in crate::decode) fn is_too_deep(json: &str) -> bool {
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     for byte in json.bytes() {
@@ -62,8 +62,8 @@ pub(in crate::decode) fn is_too_deep(json: &str) -> bool {
 
 struct Object<'a>(Members<'a>);
 
-/// Members as they are read. The one rule for repeated names: each has the position of the first
-/// and the value of the last.
+/// Members as they are read. This is the one rule for repeated names: each has the position of its
+/// first occurrence and the value of its last.
 pub(super) struct UniqueMembers<'a, V> {
     pub list: Vec<(Cow<'a, str>, V)>,
     /// The index of each name in the list, once there are many.
@@ -71,7 +71,7 @@ pub(super) struct UniqueMembers<'a, V> {
 }
 
 impl<'a, V> UniqueMembers<'a, V> {
-    /// The number of names from which hashing a name is faster than comparing it.
+    /// Number of names from which hashing a name is faster than comparing it.
     const MANY: usize = 32;
 
     pub fn new() -> Self {
@@ -109,7 +109,7 @@ impl<'de> Deserialize<'de> for Object<'de> {
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = UniqueMembers::new();
-                // Names as JSON: serde would not accept those with a lone surrogate.
+                // Reads the names as JSON: serde would not accept a name with a lone surrogate.
                 while let Some((name, value)) = map.next_entry::<&RawValue, &RawValue>()? {
                     let name = Raw::new(name.get()).text();
                     members.set(name.ok_or_else(|| A::Error::custom("expected a string"))?, value);

@@ -30,12 +30,12 @@ impl ByteRange {
 }
 
 impl<'a> Raw<'a> {
-    /// A value that has not been scanned for escapes.
+    /// Wraps a value that has not been scanned for escapes.
     pub fn new(json: &'a str) -> Self {
         Raw { json, escaped: json.contains('\\') }
     }
 
-    /// A value that has been scanned for escapes.
+    /// Wraps a value that has been scanned for escapes.
     #[inline(always)]
     pub(in crate::decode) fn scanned(json: &'a str, escaped: bool) -> Self {
         Raw { json, escaped }
@@ -46,13 +46,13 @@ impl<'a> Raw<'a> {
         self.escaped
     }
 
-    /// Tests the first byte, which tells the type of the value.
+    /// Compares the first byte, which tells the type of the value.
     #[inline(always)]
     pub fn starts_with(self, first: u8) -> bool {
         self.json.as_bytes().first() == Some(&first)
     }
 
-    /// Returns true if both are the same scalar: a value that becomes an immutable object.
+    /// Returns true if both are the same scalar, a value that becomes an immutable object.
     #[inline(always)]
     pub fn is_same_scalar(self, other: Raw<'_>) -> bool {
         super::byte_scanner::short_eq(self.json.as_bytes(), other.json.as_bytes())
@@ -60,13 +60,13 @@ impl<'a> Raw<'a> {
             && !self.starts_with(b'[')
     }
 
-    /// The text of a string without escapes.
+    /// Returns the text of a string without escapes.
     #[inline(always)]
     pub fn plain_text(self) -> Option<&'a str> {
         if self.escaped { None } else { self.quoted_text() }
     }
 
-    /// The text of a string, unescaped.
+    /// Returns the text of a string, unescaped.
     pub fn text(self) -> Option<Cow<'a, str>> {
         let quoted = self.quoted_text()?;
         if self.escaped { unescape(quoted).map(Cow::Owned) } else { Some(Cow::Borrowed(quoted)) }
@@ -75,7 +75,8 @@ impl<'a> Raw<'a> {
     /// Returns the text between the quotes of a string.
     #[inline(always)]
     fn quoted_text(self) -> Option<&'a str> {
-        // By hand: `strip_prefix` and `strip_suffix` cost as much as all other work on a short text.
+        // Written by hand: `strip_prefix` and `strip_suffix` cost as much as all other work on a
+        // short text.
         match self.json.as_bytes() {
             [b'"', .., b'"'] => self.json.get(1..self.json.len() - 1),
             _ => None,

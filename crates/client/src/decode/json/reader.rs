@@ -1,15 +1,15 @@
 //! A forward-only reader of JSON text that allocates nothing.
 //!
-//! Every step returns `None` if the text is not as expected, and the reader is useless from then on:
-//! the caller falls back to the slow path, which produces the error message. So the reader may be
-//! stricter than that path, but never more lenient.
+//! Every step returns `None` if the text is not as expected, and the reader is useless from then
+//! on: the caller falls back to the slow path, which produces the error message. The reader may
+//! therefore be stricter than the slow path, but never more lenient.
 
 use super::{
     raw::{ByteRange, Raw},
     tokens::{literal_end, number_end, string_end},
 };
 
-/// Deeper nesting is rejected: no documented response has more than a handful of levels.
+/// Maximum nesting: no documented response has more than a handful of levels.
 pub(super) const MAX_NESTING: usize = 64;
 
 /// A position in a JSON text.
@@ -32,7 +32,7 @@ impl<'a> JsonReader<'a> {
         self.text
     }
 
-    /// The next byte that is not white space.
+    /// Returns the next byte that is not white space.
     #[inline(always)]
     pub fn peek(&mut self) -> Option<u8> {
         loop {
@@ -44,7 +44,8 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    /// Reads an opening bracket, and the closing one if it follows; whether there are any items.
+    /// Reads an opening bracket, and the closing one if it follows. Returns true if there are
+    /// items.
     #[inline(always)]
     pub fn begin_container(&mut self, opening: u8, closing: u8) -> Option<bool> {
         self.expect(opening)?;
@@ -53,7 +54,7 @@ impl<'a> JsonReader<'a> {
         Some(has_items)
     }
 
-    /// Reads the comma or closing bracket after an item; whether another item follows.
+    /// Reads the comma or closing bracket after an item. Returns true if another item follows.
     #[inline(always)]
     pub fn has_next(&mut self, closing: u8) -> Option<bool> {
         let byte = self.peek()?;
@@ -65,7 +66,7 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    /// Reads exactly this text if it comes next; whether it does.
+    /// Reads exactly this text if it comes next. Returns true if it does.
     #[inline(always)]
     pub fn read_if(&mut self, expected: &[u8]) -> bool {
         match literal_end(self.text.as_bytes(), self.position, expected) {
@@ -144,7 +145,7 @@ impl<'a> JsonReader<'a> {
         Some(())
     }
 
-    /// Reads a string; whether it has escapes.
+    /// Reads a string. Returns true if it has escapes.
     #[inline(always)]
     fn read_string(&mut self) -> Option<bool> {
         let (end, escaped) = string_end(self.text.as_bytes(), self.position)?;
@@ -162,7 +163,7 @@ impl<'a> JsonReader<'a> {
     }
 }
 
-/// The next nesting level, unless it is too deep.
+/// Returns the next nesting level, unless it is too deep.
 pub(super) fn deeper(depth: usize) -> Option<usize> {
     (depth < MAX_NESTING).then_some(depth + 1)
 }

@@ -7,11 +7,11 @@ const BLOCK: usize = 64;
 
 /// A bit for each byte of a text.
 ///
-/// Where a value begins depends on where the one before it ends, so the processor waits for each search.
-/// Looking at the bits takes half as long as searching the bytes.
+/// The beginning of a value depends on the end of the one before it, so the processor waits for
+/// each search. Looking at the bits takes half as long as searching the bytes.
 #[derive(Debug)]
 pub(in crate::decode) struct SpecialBytes {
-    /// The least significant bit of a byte comes first.
+    /// The bits, each byte from its least significant bit.
     bits: Vec<u8>,
 }
 
@@ -30,7 +30,7 @@ impl SpecialBytes {
         SpecialBytes { bits }
     }
 
-    /// The position of the first one from here on, if it is near.
+    /// Returns the position of the first special byte from here on, if it is near.
     #[inline(always)]
     pub fn next(&self, position: usize) -> Option<usize> {
         let first = position / 8;

@@ -5,7 +5,7 @@ use super::{
     escapes::escape_end,
 };
 
-/// The end of the string whose opening quote is at `start`, and whether it has escapes.
+/// Finds the end of the string whose opening quote is at `start`, and whether it has escapes.
 #[inline(always)]
 pub(super) fn string_end(bytes: &[u8], start: usize) -> Option<(usize, bool)> {
     if *bytes.get(start)? != b'"' {
@@ -19,7 +19,7 @@ pub(super) fn string_end(bytes: &[u8], start: usize) -> Option<(usize, bool)> {
     }
 }
 
-/// The end of a string, continued from its first backslash.
+/// Finds the end of a string, continued from its first backslash.
 #[inline(never)]
 fn escaped_string_end(bytes: &[u8], backslash: usize) -> Option<usize> {
     let mut position = backslash;
@@ -33,7 +33,7 @@ fn escaped_string_end(bytes: &[u8], backslash: usize) -> Option<usize> {
     }
 }
 
-/// The end of the number that begins at `start`.
+/// Finds the end of the number that begins at `start`.
 #[inline(always)]
 pub(super) fn number_end(bytes: &[u8], start: usize) -> Option<usize> {
     let digits = start + usize::from(*bytes.get(start)? == b'-');
@@ -59,7 +59,7 @@ pub(super) fn number_end(bytes: &[u8], start: usize) -> Option<usize> {
     Some(end)
 }
 
-/// The end of this text, if it begins at `start`.
+/// Returns the end of this text if it begins at `start`.
 #[inline(always)]
 pub(super) fn literal_end(bytes: &[u8], start: usize, literal: &[u8]) -> Option<usize> {
     let end = start + literal.len();

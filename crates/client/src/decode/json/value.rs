@@ -1,4 +1,4 @@
-//! JSON values that keep what was sent: numbers as their own text, members in their order.
+//! JSON values as they were sent: numbers as their own text, members in their order.
 
 use std::borrow::Cow;
 
@@ -74,7 +74,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A member of an object.
+    /// Returns a member of an object.
     pub fn get(&self, name: &str) -> Option<&Value<'a>> {
         match self {
             Value::Object(members) => {
@@ -84,7 +84,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The text of a string.
+    /// Returns the text of a string.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),
@@ -92,7 +92,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value of `true` or `false`.
+    /// Returns the value of `true` or `false`.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Value::Bool(flag) => Some(*flag),
@@ -100,7 +100,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The digits or the opaque text of a cursor or a time, which may be sent as a number.
+    /// Returns the digits or the opaque text of a cursor or a time; the service may send either as
+    /// a number.
     pub fn as_token(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),
@@ -109,7 +110,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value of a whole number, however it is written.
+    /// Returns the value of a whole number, however it is written.
     pub fn as_integer(&self) -> Option<i64> {
         match self {
             Value::Number(text) => parse_whole(text),

@@ -60,7 +60,7 @@ pub fn write_text(text: &str, out: &mut String) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            // A terminal would obey it. An escape is the same JSON value.
+            // A terminal would obey the character. Its escape is the same JSON value.
             _ if is_unprintable(character) => {
                 // Writing to a `String` never fails.
                 let _ = write!(out, "\\u{:04x}", u32::from(character));
@@ -71,8 +71,9 @@ pub fn write_text(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// A text that is the same for all ways to write a value: members by name, texts with few escapes, numbers without
-/// zeros that change nothing. Of a text that is not JSON, the text itself.
+/// Returns a text that is the same for all ways to write a value: members sorted by name, few
+/// escapes, numbers without zeros that change nothing. A text that is not JSON is returned
+/// unchanged.
 pub fn canonical_json(json: &str) -> String {
     let Ok(value) = Value::parse(json) else { return json.to_owned() };
     let mut out = String::new();
@@ -107,10 +108,11 @@ fn write_canonical(value: &Value<'_>, out: &mut String) {
     }
 }
 
-/// The most zeros that are written after the digits of a number.
+/// Maximum number of zeros that are written after the digits of a number.
 const ZEROS_MAX: usize = 40;
 
-/// The significant digits of a number, with an exponent if it is not a whole number or a very large one.
+/// Returns the significant digits of a number, with an exponent if it is not a whole number or very
+/// large.
 fn canonical_number(text: &str) -> String {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));

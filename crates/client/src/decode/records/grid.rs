@@ -1,18 +1,19 @@
 //! The positions of all values of a page whose records have a known layout.
 //!
-//! Nearly all pages have one layout: every record has the same keys in the same order, with the same white
-//! space; some have a few. Such a page need not be parsed again to make objects or columns of it: the keys are
-//! compared once, and each value is cut out where the scan found it. Other pages have no grid, and their
-//! records are split into members one by one.
+//! Nearly all pages have one layout, and some have a few: every record has the same keys in the
+//! same order, with the same white space. Making objects or columns of such a page needs no second
+//! parse: the keys are compared once, and each value is cut out at the position that the scan
+//! found. Other pages have no grid, and their records are split into members one by one.
 
 use std::ops::Range;
 
 use crate::decode::json::{ByteRange, JsonReader, Raw};
 
-/// Records with more keys are left to the slow path: each key is compared with all others.
+/// Maximum number of keys, since each key is compared with all others. Larger records are left to
+/// the slow path.
 const MAX_KEYS: usize = 128;
-/// A page with more layouts has no grid. A record may be read once for each of them, which must not cost a
-/// hostile page much more than any other.
+/// Maximum number of layouts; a page with more has no grid. A record may be read once for each
+/// layout, and a hostile page must not cost much more than any other.
 const MAX_LAYOUTS: usize = 3;
 /// The bit that marks the position of a string with escapes.
 const ESCAPED: u32 = 1 << 31;
@@ -31,16 +32,16 @@ pub(super) struct Grid {
 #[derive(Debug, Default)]
 pub(super) struct RecordLayout {
     keys: Vec<GridKey>,
-    /// The text after the last value, through the closing brace.
+    /// The text after the last value, up to and including the closing brace.
     tail: Range<usize>,
 }
 
 /// A key, which has no escapes.
 #[derive(Debug)]
 struct GridKey {
-    /// Between its quotes.
+    /// The name, between its quotes.
     name: Range<usize>,
-    /// With everything around it: from the brace or the value before it to its own value.
+    /// The key with all text around it: from the brace or value before it to its own value.
     token: Range<usize>,
 }
 
@@ -48,7 +49,7 @@ struct GridKey {
 #[derive(Debug, Clone, Copy)]
 pub struct RowValues<'a> {
     text: &'a str,
-    /// The index of its layout among those of the page.
+    /// The index of the record's layout among the layouts of the page.
     layout: usize,
     keys: &'a [GridKey],
     starts: &'a [u32],
@@ -57,8 +58,8 @@ pub struct RowValues<'a> {
 }
 
 impl Grid {
-    /// Reads a record with a layout of its own. `None` if it cannot be in a grid: the last value of a
-    /// repeated name counts, which a grid cannot express.
+    /// Reads a record with a layout of its own. `None` if the record cannot be in a grid: the last
+    /// value of a repeated name counts, which a grid cannot express.
     pub fn add_layout(
         &mut self,
         reader: &mut JsonReader<'_>,
@@ -67,7 +68,7 @@ impl Grid {
         let text = reader.text();
         let mut layout = RecordLayout { keys: Vec::with_capacity(16), tail: 0..0 };
         let first = self.starts.len();
-        // A name is compared only if one of the same length and with some of its bytes was there.
+        // A name is compared only if an earlier one had the same length and some of the same bytes.
         let mut seen = [false; 256];
         let mut has_like = |name: &str| {
             let byte = |at: usize| name.as_bytes().get(at).map_or(0, |byte| usize::from(*byte));
@@ -104,7 +105,7 @@ impl Grid {
         self.records.reserve(records);
     }
 
-    /// The slots for the values of one more record of this layout.
+    /// Returns the slots for the values of one more record of this layout.
     #[inline(always)]
     pub fn add_record(&mut self, layout: usize) -> &mut [u32] {
         let start = self.starts.len();
@@ -113,7 +114,7 @@ impl Grid {
         self.starts.get_mut(start..).unwrap_or_default()
     }
 
-    /// Takes back a record that turned out to have another layout than this.
+    /// Removes the last record, which turned out not to have this layout.
     pub fn remove_record(&mut self, layout: usize) {
         self.starts.truncate(self.starts.len() - self.width(layout));
         self.records.pop();
@@ -124,7 +125,7 @@ impl Grid {
         self.layouts.get(layout).map_or(0, |layout| layout.keys.len())
     }
 
-    /// The values of the record that is at `range`.
+    /// Returns the values of the record at `range`.
     #[inline(always)]
     pub fn row_values<'a>(
         &'a self,
@@ -148,12 +149,12 @@ impl Grid {
 }
 
 impl RecordLayout {
-    /// The positions of the keys with what is around them.
+    /// Returns the positions of the keys with the text around them.
     pub fn tokens(&self) -> impl Iterator<Item = Range<usize>> {
         self.keys.iter().map(|key| key.token.clone())
     }
 
-    /// The text after the last value of each record.
+    /// Returns the text after the last value of each record.
     pub fn tail<'a>(&self, text: &'a str) -> &'a str {
         text.get(self.tail.clone()).unwrap_or_default()
     }
@@ -164,24 +165,24 @@ impl RecordLayout {
 }
 
 impl<'a> RowValues<'a> {
-    /// The index of the record's layout among those of its page.
+    /// Returns the index of the record's layout among the layouts of its page.
     #[inline(always)]
     pub fn layout(&self) -> usize {
         self.layout
     }
 
-    /// The names of the record's keys.
+    /// Returns the names of the record's keys.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &'a str> + Clone + use<'a> {
         let text = self.text;
         self.keys.iter().map(move |key| text.get(key.name.clone()).unwrap_or_default())
     }
 
-    /// The value of the key with this index.
+    /// Returns the value of the key with this index.
     #[inline(always)]
     pub fn get(&self, key: usize) -> Option<Raw<'a>> {
         let start = *self.starts.get(key)?;
         let end = match (self.starts.get(key + 1), self.keys.get(key + 1)) {
-            // Only the next key is in between.
+            // Only the next key is between the two values.
             (Some(next), Some(key)) => ((next & !ESCAPED) as usize).checked_sub(key.token.len())?,
             _ => self.end,
         };
@@ -190,7 +191,7 @@ impl<'a> RowValues<'a> {
     }
 }
 
-/// The start of a value, as a grid stores it.
+/// Returns the start of a value, as a grid stores it.
 #[inline(always)]
 pub(super) fn marked_start(range: ByteRange) -> u32 {
     range.start as u32 | if range.escaped { ESCAPED } else { 0 }

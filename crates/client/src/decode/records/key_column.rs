@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-/// Its meaning, without a full stop.
+/// Description of the column, without a full stop.
 pub const KEY_DOC: &str = "The requested key";
 
-/// The name of a record's own field. Next to a key column, a field with the column's name, followed
-/// by any number of underscores, gets one more underscore, so that no two names are equal.
+/// Returns the name of a record's own field. Next to a key column, a field with the column's name,
+/// followed by any number of underscores, gets one more underscore, so that no two names are equal.
 pub fn field_name<'a>(key_name: Option<&str>, name: &'a str) -> Cow<'a, str> {
     match key_name.and_then(|key| name.strip_prefix(key)) {
         Some(suffix) if suffix.bytes().all(|byte| byte == b'_') => Cow::Owned(format!("{name}_")),

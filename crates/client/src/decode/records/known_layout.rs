@@ -1,6 +1,6 @@
-//! Records that have the keys of an earlier one, in the same order and with the same white space: nearly
-//! all of them have those of the first. Each key is compared in one step, and most values end at a special byte
-//! that has been found.
+//! Records that have the keys of an earlier record, in the same order and with the same white
+//! space. Nearly all records have the keys of the first one. Each key is compared in one step, and
+//! most values end at a special byte that is already known.
 
 use super::grid::{Grid, RecordLayout, marked_start};
 use crate::decode::json::{ByteRange, JsonReader, KnownKey, SpecialBytes, count_digits, short_eq};
@@ -54,13 +54,15 @@ impl<'a> GridReader<'a> {
         }
     }
 
-    /// Reads a record that has not the last one's layout, or that is at the end of the text.
+    /// Reads a record that does not have the layout of the last one, or that is at the end of the
+    /// text.
     #[inline(never)]
     fn read_other(&mut self, reader: &mut JsonReader<'a>, depth: usize) -> Option<()> {
         let GridReader { grid, layouts, last, rest } = self;
         grid.remove_record(*last);
-        // The others in steps, then the last one in parts: steps do not reach the end of the text. Near it
-        // all are read in parts, which costs little there.
+        // Tries the other layouts in steps, then the last layout in parts, because steps do not
+        // reach the end of the text. Near the end all layouts are read in parts, which costs little
+        // there.
         let is_near_end = reader.text().len() - reader.position() < 4096;
         for in_steps in [true, false] {
             for (index, layout) in layouts.iter().enumerate() {
@@ -84,7 +86,7 @@ impl<'a> GridReader<'a> {
         Some(())
     }
 
-    /// The grid of the records that were read.
+    /// Returns the grid of the records that were read.
     pub fn finish(self) -> Grid {
         self.grid
     }
@@ -96,8 +98,8 @@ impl<'a> KnownLayout<'a> {
         KnownLayout { keys, tail: layout.tail(text).as_bytes() }
     }
 
-    /// Reads a record of this layout, and sets where its values begin; or nothing if it may be of another
-    /// layout.
+    /// Reads a record of this layout, and stores the start of each value. Returns none if the
+    /// record may have another layout.
     #[inline(never)]
     fn read_in_steps(
         &self,
@@ -115,7 +117,8 @@ impl<'a> KnownLayout<'a> {
             let end = match (text.get(value)?, special) {
                 (b'"', Some(end)) if text.get(end) == Some(&b'"') => Some(end + 1),
                 (b'0'..=b'9', _) => short_number_end(text, value),
-                // The next special byte is mostly the quote of the next key: before it is a comma.
+                // The next special byte is usually the quote of the next key, with a comma before
+                // it.
                 (b'n' | b't' | b'f', Some(quote)) if is_literal(text, value, quote - 1) => {
                     Some(quote - 1)
                 }
@@ -142,7 +145,8 @@ impl<'a> KnownLayout<'a> {
         Some(())
     }
 
-    /// The same without searching for special bytes: for the end of the text.
+    /// Reads a record in the same way, but without searching for special bytes: for the end of the
+    /// text.
     #[inline(never)]
     fn read_parts(
         &self,
@@ -160,7 +164,8 @@ impl<'a> KnownLayout<'a> {
     }
 }
 
-/// The end of an integer or decimal. `None` for one that is long, has an exponent or space after it.
+/// Finds the end of an integer or decimal. `None` if the number is long, has an exponent, or is
+/// followed by white space.
 #[inline(always)]
 fn short_number_end(text: &[u8], start: usize) -> Option<usize> {
     let digits_end = |start: usize| Some(start + count_digits(text.get(start..)?.first_chunk()?));
@@ -182,7 +187,7 @@ fn is_literal(text: &[u8], start: usize, end: usize) -> bool {
     matches!(text.get(start..end), Some(b"null" | b"true" | b"false"))
 }
 
-/// Any value, without white space before it.
+/// Reads any value, without white space before it.
 #[inline(never)]
 fn other_value(reader: &JsonReader<'_>, start: usize, depth: usize) -> Option<ByteRange> {
     JsonReader::new(reader.text(), start).read_value(depth).filter(|range| range.start == start)

@@ -23,9 +23,9 @@ pub struct Page {
     body: Utf8Bytes,
     rows: Vec<Range<usize>>,
     grid: Option<Grid>,
-    /// The members next to the list, and those of the `pagination` object.
+    /// The members next to the list, and the members of the `pagination` object.
     meta: MemberRanges,
-    /// True if there is a `pagination` object, which is at the top.
+    /// True if there is a `pagination` object at the top level.
     has_pagination: bool,
     says_more: Option<&'static str>,
     is_window: bool,
@@ -40,7 +40,7 @@ pub(super) struct PageMetadata {
     pub siblings: MemberRanges,
     /// The top-level `pagination` object, and its members.
     pub pagination: Option<(Range<usize>, MemberRanges)>,
-    /// The member that says that there are more records than these, if one does.
+    /// The member, if any, that says that there are more records than these.
     pub says_more: Option<&'static str>,
 }
 
@@ -63,8 +63,8 @@ impl Page {
     ) -> Page {
         static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         let (mut meta, says_more) = (metadata.siblings, metadata.says_more);
-        // The cursor of section 2.4 is at the top, outside the data. Both the object itself and its
-        // members are listed with the members next to the list.
+        // The cursor of section 2.4 is at the top level, outside the data. The `pagination` object
+        // and its members are listed with the members next to the list.
         let has_pagination = metadata.pagination.is_some();
         if let Some((range, members)) = metadata.pagination {
             meta.retain(|(key, _)| key != "pagination");
@@ -75,7 +75,7 @@ impl Page {
         Page { id, body, rows, grid, meta, has_pagination, says_more, is_window: false }
     }
 
-    /// The number of records.
+    /// Returns the number of records.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -85,23 +85,23 @@ impl Page {
         self.rows.is_empty()
     }
 
-    /// A number that no other page of this process has.
+    /// Returns a number that no other page of this process has.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// The members of a record, each value as its own JSON text.
+    /// Returns the members of a record, each value as its own JSON text.
     pub fn row(&self, index: usize) -> Result<Members<'_>> {
         parse_members(self.row_text(index)).map_err(|error| self.invalid_record(index, &error))
     }
 
-    /// The values of a record by its layout; none if the page has no grid.
+    /// Returns the values of a record by its layout; none if the page has no grid.
     #[inline(always)]
     pub fn row_values(&self, index: usize) -> Option<RowValues<'_>> {
         self.grid.as_ref()?.row_values(self.body.as_str(), index, self.rows.get(index)?)
     }
 
-    /// The length of the text of these records.
+    /// Returns the length of the text of these records.
     pub fn byte_length(&self, records: &Range<usize>) -> usize {
         match (self.rows.get(records.start), self.rows.get(records.end.wrapping_sub(1))) {
             (Some(first), Some(last)) => last.end.saturating_sub(first.start),
@@ -109,7 +109,8 @@ impl Page {
         }
     }
 
-    /// The member of the response that says that there are more records than these, if one does.
+    /// Returns the member of the response, if any, that says that there are more records than
+    /// these.
     pub fn says_more(&self) -> Option<&'static str> {
         self.says_more
     }
@@ -119,7 +120,7 @@ impl Page {
         self.is_window
     }
 
-    /// Keeps the records of a window: those whose flag is true.
+    /// Keeps only the records whose flag is true: the records of a window.
     pub fn retain(&mut self, kept: &[bool]) {
         self.is_window = true;
         if let Some(grid) = &mut self.grid {
@@ -129,7 +130,7 @@ impl Page {
         self.rows.retain(|_| kept.next().copied().unwrap_or_default());
     }
 
-    /// A member of a record, if it is an integer.
+    /// Returns a member of a record if it is an integer.
     pub fn integer(&self, index: usize, name: &str) -> Result<Option<i64>> {
         if let Some(values) = self.row_values(index)
             && let Some(at) = values.names().position(|known| known == name)
@@ -140,24 +141,24 @@ impl Page {
         Ok(find_member(&row, name).and_then(|raw| scalars::integer(Raw::new(raw.get())).ok()))
     }
 
-    /// The members next to the list, and those of the `pagination` object.
+    /// Iterates over the members next to the list, and the members of the `pagination` object.
     pub fn meta(&self) -> impl Iterator<Item = (&str, Value<'_>)> {
         self.meta.iter().map(|(name, range)| (name.as_str(), self.value(range)))
     }
 
-    /// One of the members next to the list.
+    /// Returns a member next to the list.
     pub fn meta_member(&self, name: &str) -> Option<Value<'_>> {
         let (_, range) = self.meta.iter().find(|(key, _)| key == name)?;
         Some(self.value(range))
     }
 
-    /// A member of the `pagination` object.
+    /// Returns a member of the `pagination` object.
     pub fn pagination(&self, name: &str) -> Option<Value<'_>> {
         let pagination = self.has_pagination.then(|| self.meta_member("pagination"))??;
         pagination.get(name).cloned()
     }
 
-    /// The text or number that these member names lead to from the top of the response.
+    /// Returns the text or number at a path of member names from the top of the response.
     pub fn text_at(&self, path: &[String]) -> Option<String> {
         let (last, parents) = path.split_last()?;
         let mut members = parse_members(self.body.as_str()).ok()?;
@@ -171,17 +172,17 @@ impl Page {
         }
     }
 
-    /// The body of the response.
+    /// Returns the body of the response.
     pub fn body(&self) -> &[u8] {
         self.body.bytes()
     }
 
-    /// The error for a record that is not valid JSON.
+    /// Returns the error for a record that is not valid JSON.
     pub fn invalid_record(&self, index: usize, error: &serde_json::Error) -> Error {
         Error::protocol(format!("record {index} is not valid JSON: {error}"), self.body())
     }
 
-    /// The text of a record, as it was received.
+    /// Returns the text of a record, as it was received.
     pub fn row_text(&self, index: usize) -> &str {
         self.rows.get(index).map_or("", |range| self.text(range))
     }
@@ -191,7 +192,7 @@ impl Page {
     }
 
     fn text(&self, range: &Range<usize>) -> &str {
-        // Ranges are always those of parts of this text.
+        // All ranges are of parts of this text.
         self.body.as_str().get(range.clone()).unwrap_or_default()
     }
 }

@@ -39,7 +39,7 @@ impl From<Page> for PageSlice {
     }
 }
 
-/// One record, which is decoded when it is read.
+/// A record, which is decoded when it is read.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordRef<'a> {
     /// The page.
@@ -88,32 +88,32 @@ impl RecordNumber {
 }
 
 impl<'a> RecordRef<'a> {
-    /// The record that many further in the same slice.
+    /// Returns the number of the record that is `count` records later in the same slice.
     #[must_use]
     #[doc(hidden)]
     pub fn following(self, count: usize) -> Self {
         RecordRef { index: self.index + count, number: self.number.following(count), ..self }
     }
 
-    /// The JSON text of the record, as it was received.
+    /// Returns the JSON text of the record, as it was received.
     pub fn text(&self) -> &'a str {
         self.page.row_text(self.index)
     }
 
-    /// The members of the record, each value as its own JSON text.
+    /// Returns the members of the record, each value as its own JSON text.
     #[doc(hidden)]
     pub fn members(&self) -> Result<Members<'a>> {
         self.page.row(self.index)
     }
 
-    /// The record as a value of a type, which may borrow texts without escapes from the page.
+    /// Deserializes the record into a type, which may borrow texts without escapes from the page.
     pub fn deserialize<T: Deserialize<'a>>(&self) -> Result<T> {
         serde_json::from_str(self.text()).map_err(|error| {
             Error::conversion(format!("{} does not fit the type: {error}", self.number))
         })
     }
 
-    /// The error for a record that is not valid JSON.
+    /// Returns the error for a record that is not valid JSON.
     #[doc(hidden)]
     pub fn invalid(&self, error: &serde_json::Error) -> Error {
         self.page.invalid_record(self.index, error)

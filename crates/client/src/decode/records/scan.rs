@@ -1,9 +1,9 @@
 //! The fast path: finds the records of a response in one pass over its text.
 //!
 //! Every byte is checked once, and the positions of records and values are stored. The scan accepts
-//! nothing that the slow path would reject, and finds the same records. Whatever is out of the
-//! ordinary (duplicate names in the first record, a list that is null, invalid JSON) it leaves to the slow
-//! path, which also produces the error messages.
+//! nothing that the slow path would reject, and finds the same records. Anything unusual (duplicate
+//! names in the first record, a list that is null, invalid JSON) is left to the slow path, which
+//! also produces the error messages.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -20,12 +20,13 @@ use crate::{
     decode::{json::JsonReader, rules},
 };
 
-/// More members next to a list are left to the slow path: each is compared with all others.
+/// Maximum number of members next to a list, since each is compared with all others. Responses with
+/// more are left to the slow path.
 const MAX_MEMBERS: usize = 64;
-/// Memory for more records than this is not reserved in advance.
+/// Maximum number of records for which memory is reserved in advance.
 const MAX_RESERVED: usize = 1024;
 
-/// The page in a response whose top-level members pass `is_success`.
+/// Finds the page in a response whose top-level members pass `is_success`.
 pub(in crate::decode) fn scan(
     body: &Bytes,
     at: &RecordsLocation,
@@ -93,7 +94,7 @@ enum Target<'p> {
     Nothing,
 }
 
-/// The members of an object, and the list of records if it was found in there.
+/// The members of an object, and the list of records if it was found in the object.
 struct Object<'a> {
     members: Vec<Member<'a>>,
     list: Option<List<'a>>,
@@ -103,14 +104,15 @@ struct List<'a> {
     rows: Vec<Range<usize>>,
     grid: Option<Grid>,
     range: Range<usize>,
-    /// The other members of the object that has the list; not set until that object is complete.
+    /// The other members of the object that has the list; not set until the object is complete.
     siblings: Option<Vec<Member<'a>>>,
-    /// The member of an object that contains the list, but the top, which says that there are more records.
+    /// The member that says that there are more records, in any object that contains the list
+    /// except the top level.
     says_more: Option<&'static str>,
 }
 
 impl<'a> Scanner<'a> {
-    /// An object that is nested `depth` levels deep.
+    /// Reads an object that is nested `depth` levels deep.
     fn object(&mut self, target: Target<'_>, depth: usize) -> Option<Object<'a>> {
         let mut object = Object { members: Vec::with_capacity(8), list: None };
         let mut has_next = self.reader.begin_container(b'{', b'}')?;
@@ -123,7 +125,7 @@ impl<'a> Scanner<'a> {
             if let Some(list) = list
                 && object.list.replace(list).is_some()
             {
-                // There must be only one.
+                // There must be only one list.
                 return None;
             }
             let is_duplicate = object.members.iter().any(|(other, _)| *other == name);
@@ -136,7 +138,7 @@ impl<'a> Scanner<'a> {
         Some(object)
     }
 
-    /// The value of a member; the list of records if the target leads there.
+    /// Reads the value of a member; returns the list of records if the target leads there.
     fn member(
         &mut self,
         target: Target<'_>,
@@ -174,7 +176,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The list of records in a member that is an object.
+    /// Reads the list of records in a member that is an object.
     fn nested_list(&mut self, target: Target<'_>, depth: usize) -> Option<List<'a>> {
         let object = self.object(target, depth)?;
         let list = object.list?;
@@ -185,7 +187,7 @@ impl<'a> Scanner<'a> {
         Some(List { siblings: Some(siblings), says_more, ..list })
     }
 
-    /// A list of objects: with a grid if all have one of a few layouts.
+    /// Reads a list of objects, with a grid if all of them have one of a few layouts.
     fn list(&mut self, depth: usize) -> Option<List<'a>> {
         let list_start = self.reader.position();
         let text = self.reader.text();
@@ -195,7 +197,7 @@ impl<'a> Scanner<'a> {
             let mut records = GridReader::of_first(&mut self.reader, depth + 2)?;
             rows.push(start..self.reader.position());
             let mut has_next = self.reader.has_next(b']')?;
-            // As many records like the first as fit into the text.
+            // As many records of the size of the first as fit into the text.
             let estimate = (text.len() - start) / rows.first().map_or(1, Range::len);
             rows.reserve(estimate.min(MAX_RESERVED));
             records.reserve(estimate.min(MAX_RESERVED));

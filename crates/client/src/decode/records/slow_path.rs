@@ -1,4 +1,5 @@
-//! The slow path: finds the records of a response through serde, or says what is wrong with it.
+//! The slow path: finds the records of a response through serde, or returns an error that tells
+//! what is wrong.
 
 use std::{iter::successors, ops::Range};
 
@@ -18,11 +19,11 @@ use crate::{
     error::{Error, Result, excerpt},
 };
 
-/// The number of lists that an error names.
+/// Maximum number of lists that an error names.
 const LISTS_SHOWN: usize = 8;
 
-/// The page in a response with these top-level members, which is known to be valid JSON that is not
-/// nested too deeply.
+/// Finds the page in a response with these top-level members, which is known to be valid JSON that
+/// is not nested too deeply.
 pub(in crate::decode) fn find_page(
     body: &Bytes,
     top: &Members<'_>,
@@ -60,7 +61,7 @@ pub(in crate::decode) fn find_page(
     };
     let (list, siblings) =
         found.ok_or_else(|| no_list(format!("the response has no list of records {at}")))?;
-    // An undocumented list may be null, or have other values than objects.
+    // An undocumented list may be null, or have items that are not objects.
     let items: Option<Vec<&RawValue>> = serde_json::from_str(list.get())
         .map_err(|_| no_list(format!("the value {at} is not a list; expected a JSON array")))?;
     let mut rows = Vec::new();
@@ -101,13 +102,13 @@ pub(in crate::decode) fn find_page(
     Ok(Page::new(body, rows, None, metadata))
 }
 
-/// The position of a part of the text.
+/// Returns the position of a part of the text.
 fn range_of(text: &str, part: &str) -> Range<usize> {
     let start = (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
     start..start + part.len()
 }
 
-/// The value that these names lead to, and the members of its object.
+/// Returns the value at this path of names, and the members of its object.
 fn find_by_path<'a>(top: &Members<'a>, path: &str) -> Option<(&'a RawValue, Members<'a>)> {
     let mut members = top.clone();
     let mut rest = path;
@@ -119,8 +120,8 @@ fn find_by_path<'a>(top: &Members<'a>, path: &str) -> Option<(&'a RawValue, Memb
     Some((list, members))
 }
 
-/// The name of the only field of a record that is not an object; none if it cannot be a record: a text that is
-/// not a day may be the words of an error.
+/// Returns the name of the only field of a record that is not an object. None if the item cannot be
+/// a record: a text that is not a day may be the text of an error.
 fn name_of_item(at: &RecordsLocation, item: &RawValue) -> Option<&'static str> {
     if *at != RecordsLocation::OnlyList || !item.get().starts_with('"') {
         return Some("value");
@@ -129,7 +130,7 @@ fn name_of_item(at: &RecordsLocation, item: &RawValue) -> Option<&'static str> {
     text.starts_with(|first: char| first.is_ascii_digit()).then_some("date")
 }
 
-/// The members of the objects that contain a list, from the top.
+/// Returns the members of the objects that contain a list, from the top.
 fn chain_to<'a>(list: &'a RawValue, top: &Members<'a>) -> impl Iterator<Item = Members<'a>> {
     let list = list.get().as_bytes().as_ptr_range();
     successors(Some(top.clone()), move |members| {

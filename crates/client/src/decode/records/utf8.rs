@@ -1,4 +1,4 @@
-//! Response bodies that were checked to be UTF-8 once.
+//! Response bodies, checked once to be UTF-8.
 
 use bytes::Bytes;
 
@@ -12,7 +12,7 @@ use crate::{
 pub(super) struct Utf8Bytes(Bytes);
 
 impl Utf8Bytes {
-    /// The text without a byte order mark, which is ignored (RFC 8259, section 8.1).
+    /// Wraps the text without a byte order mark, which is ignored (RFC 8259, section 8.1).
     pub fn new(bytes: &Bytes) -> Result<Self> {
         check_utf8(bytes).map(|text| Utf8Bytes(bytes.slice_ref(text.as_bytes())))
     }

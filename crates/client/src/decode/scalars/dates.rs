@@ -2,8 +2,7 @@
 
 use jiff::civil::Date;
 
-/// The date of a `YYYY-MM-DD` or `YYYY/MM/DD`, which a time of day may follow; its time zone is
-/// ignored.
+/// Parses a `YYYY-MM-DD` or `YYYY/MM/DD`, which a time of day may follow; its time zone is ignored.
 #[inline(always)]
 pub fn parse_date(text: &str) -> Option<Date> {
     let (day, time) = text.as_bytes().split_first_chunk::<10>()?;
@@ -11,13 +10,13 @@ pub fn parse_date(text: &str) -> Option<Date> {
     (time.is_empty() || is_time(time)).then_some(date)
 }
 
-/// The days from 1970-01-01 to a date.
+/// Returns the days from 1970-01-01 to a date.
 #[inline(always)]
 pub fn days_since_1970(date: Date) -> Option<i32> {
     Date::constant(1970, 1, 1).until(date).map(|span| span.get_days()).ok()
 }
 
-/// The year, month and day of a number of days since 1970-01-01, in the Gregorian calendar.
+/// Returns the year, month and day of a number of days since 1970-01-01, in the Gregorian calendar.
 ///
 /// jiff's timestamps end at 9999-12-30. The algorithm is `civil_from_days` of
 /// <https://howardhinnant.github.io/date_algorithms.html>: years begin in March, so that a leap day is
@@ -40,7 +39,7 @@ fn parse_day(text: &[u8; 10]) -> Option<Date> {
         return None;
     }
     let year = i16::from(two_digits(*y3, *y2)?) * 100 + i16::from(two_digits(*y1, *y0)?);
-    // Few libraries for dates know a year 0.
+    // Few date libraries have a year 0.
     let year = Some(year).filter(|year| *year > 0)?;
     Date::new(year, two_digits(*m1, *m0)?.cast_signed(), two_digits(*d1, *d0)?.cast_signed()).ok()
 }

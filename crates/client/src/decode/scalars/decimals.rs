@@ -2,12 +2,12 @@
 
 use super::digits::{U64_DIGITS, parse_digits, split_sign};
 
-/// The digits of an exact decimal column, and how many of them are decimal places.
+/// Number of digits of an exact decimal column, and how many of them are decimal places.
 pub(in crate::decode) const DECIMAL_PRECISION: usize = 38;
 pub(in crate::decode) const DECIMAL_SCALE: usize = 18;
 
-/// The number times 10^18, exactly; `None` if it has more than 20 digits before the decimal point or
-/// more than 18 after it.
+/// Returns the number times 10^18, exactly; `None` if it has more than 20 digits before the decimal
+/// point or more than 18 after it.
 #[inline(always)]
 pub(in crate::decode) fn parse_decimal(text: &str) -> Option<i128> {
     let (negative, digits) = split_sign(text.as_bytes());
@@ -35,7 +35,7 @@ pub(in crate::decode) fn parse_decimal(text: &str) -> Option<i128> {
     Some(if negative { -units } else { units })
 }
 
-/// The same for a number with an exponent, without its sign.
+/// Parses a number with an exponent, given without its sign.
 #[inline(never)]
 fn parse_with_exponent(negative: bool, text: &[u8]) -> Option<i128> {
     let letter = text.iter().position(|byte| matches!(byte, b'e' | b'E'))?;
@@ -55,7 +55,7 @@ fn parse_with_exponent(negative: bool, text: &[u8]) -> Option<i128> {
     let leading_zeros = digits.iter().take_while(|digit| **digit == b'0').count();
     let digits = digits.get(leading_zeros..).filter(|digits| !digits.is_empty());
     let Some(digits) = digits else { return Some(0) };
-    // The power of ten by which to multiply the digits as an integer.
+    // The power of ten to multiply the integer of all digits by.
     let power = i64::from(exponent) + i64::try_from(trailing_zeros).ok()?
         - i64::try_from(fraction.len()).ok()?
         + DECIMAL_SCALE as i64;
@@ -68,7 +68,7 @@ fn parse_with_exponent(negative: bool, text: &[u8]) -> Option<i128> {
     Some(if negative { -units } else { units })
 }
 
-/// The digits of a long integer without leading zeros, if they fit.
+/// Returns the digits of a long integer without leading zeros, if they fit.
 fn without_leading_zeros(whole: &[u8]) -> Option<&[u8]> {
     let zeros = whole.iter().take_while(|byte| **byte == b'0').count();
     whole.get(zeros..).filter(|digits| digits.len() <= DECIMAL_PRECISION - DECIMAL_SCALE)
@@ -150,7 +150,7 @@ mod tests {
         ) {
             let places = fraction.len() as i32;
             let digits = format!("{whole}{fraction}");
-            // The point written where the exponent moves it to.
+            // The digits with the point where the exponent moves it to.
             let padded = format!("{:0>60}{digits}{:0>60}", "", "");
             let point = usize::try_from(60 + digits.len() as i32 - places + exponent).expect("a place");
             let (whole_part, rest) = padded.split_at(point);

@@ -5,7 +5,7 @@ use crate::decode::json::all_digits;
 /// The most digits that a `u64` always holds.
 pub(super) const U64_DIGITS: usize = 19;
 
-/// Returns true if a number is negative, and the text after its sign.
+/// Splits off the sign: returns true if the number is negative, and the text after the sign.
 #[inline(always)]
 pub(super) fn split_sign(text: &[u8]) -> (bool, &[u8]) {
     match text {
@@ -15,7 +15,7 @@ pub(super) fn split_sign(text: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// The value of at most 19 digits; of no digits, zero.
+/// Returns the value of at most 19 digits; zero if there are none.
 #[inline(always)]
 pub(super) fn parse_digits(digits: &[u8]) -> Option<u64> {
     let (chunks, tail) = digits.as_chunks::<8>();
@@ -35,7 +35,8 @@ pub(super) fn parse_digits(digits: &[u8]) -> Option<u64> {
     Some(number)
 }
 
-/// Eight digits at once: multiplications combine them into pairs, then fours, then all eight.
+/// Parses eight digits at once: multiplications combine them into pairs, then fours, then all
+/// eight.
 #[inline(always)]
 fn parse_eight_digits(digits: &[u8; 8]) -> u64 {
     const PAIRS: u64 = 0x0000_00ff_0000_00ff;

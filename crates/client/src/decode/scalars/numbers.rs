@@ -1,9 +1,9 @@
-//! Integers and floats from text, without allocating. The standard library decides whatever the fast
-//! paths do not cover, and the tests compare the two.
+//! Integers and floats from text, without allocating. The standard library decides all cases that
+//! the fast paths do not cover, and the tests compare the two.
 
 use super::digits::{U64_DIGITS, parse_digits, split_sign};
 
-/// A 64-bit integer, as Rust parses it.
+/// Parses a 64-bit integer as Rust does.
 #[inline(always)]
 pub fn parse_integer(text: &str) -> Option<i64> {
     let (negative, digits) = split_sign(text.as_bytes());
@@ -14,31 +14,33 @@ pub fn parse_integer(text: &str) -> Option<i64> {
     Some(if negative { -number } else { number })
 }
 
-/// A whole number of 64 bits, however it is written: also `5.0` and `1e3`.
+/// Parses a whole number of 64 bits, however it is written: also `5.0` and `1e3`.
 #[inline(always)]
 pub fn parse_whole(text: &str) -> Option<i64> {
     parse_integer(text).or_else(|| parse_whole_float(text))
 }
 
-/// With a point or an exponent, below 2^53: with at most 16 digits, the float is whole only if the number is.
+/// Parses a whole number below 2^53 with a point or an exponent: with at most 16 digits, the float
+/// is whole only if the number is.
 #[inline(never)]
 fn parse_whole_float(text: &str) -> Option<i64> {
     const EXACT: f64 = (1_u64 << 53) as f64;
     let number = parse_float(text)?;
     let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, ""));
     let digits = digits.trim_start_matches(['+', '-']).replace('.', "");
-    // No reader of decimals accepts a longer one.
+    // No decimal reader accepts a longer exponent.
     let is_short = exponent.trim_start_matches(['+', '-']).len() <= 4;
     let digits = digits.trim_matches('0').len();
     let is_exact = digits <= 16 && number.abs() < EXACT && (number != 0.0 || digits == 0);
     (is_short && is_exact && number.fract() == 0.0).then_some(number as i64)
 }
 
-/// A decimal number, correctly rounded; not `inf`, `nan` and the other words that Rust parses.
+/// Parses a decimal number, correctly rounded; rejects `inf`, `nan` and the other words that Rust
+/// parses.
 #[inline(always)]
 pub fn parse_float(text: &str) -> Option<f64> {
-    /// Integers up to 2^53 and powers of ten up to 10^22 are exact floats: dividing one by the other
-    /// rounds once, and so correctly (Clinger's fast path).
+    /// Integers up to 2^53 and powers of ten up to 10^22 are exact floats. Dividing one by the
+    /// other rounds once, and therefore correctly (Clinger's fast path).
     const EXACT: u64 = 1 << 53;
     const POWERS: [f64; 23] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,

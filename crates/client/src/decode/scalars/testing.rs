@@ -1,4 +1,4 @@
-//! Texts at the edges of what is a number.
+//! Texts on the border between numbers and other texts.
 
 pub const NUMBERS: &[&str] = &[
     "",

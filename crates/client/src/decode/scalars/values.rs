@@ -16,45 +16,45 @@ use crate::{api::TimeUnit, decode::json::Raw};
 /// Reasons why a value was not converted or appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushError {
-    /// The value is absent, null, or what the service sends for null.
+    /// The value is absent, null, or the value that the service sends for null.
     Missing,
     /// The value is not of the declared kind.
     Invalid,
     /// The value was appended with null for a member that is not of its kind.
     InvalidMember,
-    /// More fields than a table can have.
+    /// There are more fields than a table can have.
     TooManyFields,
 }
 
-/// The text for a float that JSON lacks (NaN, infinity and minus infinity) where the records of a caller are
-/// written as JSON. No service sends such a text.
+/// The texts for floats that JSON lacks (NaN, infinity and minus infinity), when a caller's records
+/// are written as JSON. No service sends such a text.
 pub const NOT_A_NUMBER: [&str; 3] =
     [r#""\u0000NaN""#, r#""\u0000Infinity""#, r#""\u0000-Infinity""#];
 const FLOATS: [(f64, &str); 3] =
     [(f64::NAN, "NaN"), (f64::INFINITY, "Infinity"), (f64::NEG_INFINITY, "-Infinity")];
 
-/// The float that a text stands for, with its name.
+/// Returns the float that a text stands for, with its name.
 #[inline(never)]
 fn not_a_number(raw: Raw<'_>) -> Result<(f64, &'static str), PushError> {
     let index = NOT_A_NUMBER.iter().position(|token| *token == raw.json);
     index.and_then(|index| FLOATS.get(index)).copied().ok_or(PushError::Invalid)
 }
 
-/// The most digits in the exponent of a decimal; no reader of decimals accepts more.
+/// Maximum number of digits in the exponent of a decimal; no decimal reader accepts more.
 const EXPONENT_DIGITS: usize = 4;
-/// The seconds from 1970 to the first moment of years 1 and 10000: few libraries for dates, and no display of a
-/// frame, support times outside this range.
+/// Seconds from 1970 to the first moment of years 1 and 10000: few date libraries, and no display
+/// of a frame, support times outside this range.
 const YEAR_1: i64 = -62_135_596_800;
 const YEAR_10000: i64 = 253_402_300_800;
 
 /// Returns true if the value is `null`.
 #[inline(always)]
 pub fn is_null(raw: Raw<'_>) -> bool {
-    // Not a `Result` with the value: to move that took longer than to convert it.
+    // Does not return a `Result` with the value: moving it took longer than converting it.
     raw.starts_with(b'n')
 }
 
-/// The text of a JSON string; of any other value, its JSON.
+/// Returns the text of a JSON string; for any other value, its JSON.
 #[inline(always)]
 pub fn text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
     match raw.plain_text() {
@@ -64,20 +64,20 @@ pub fn text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
     }
 }
 
-/// The same for kinds whose null may be sent as `""`.
+/// Returns the same text for kinds whose null may be sent as `""`.
 #[inline(always)]
 fn non_empty_text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
     text(raw).and_then(|text| if text.is_empty() { Err(PushError::Missing) } else { Ok(text) })
 }
 
 #[inline(always)]
-/// An integer of 64 bits.
+/// Converts an integer of 64 bits.
 pub fn integer(raw: Raw<'_>) -> Result<i64, PushError> {
     parse_whole(&non_empty_text(raw)?).ok_or(PushError::Invalid)
 }
 
 #[inline(always)]
-/// A number.
+/// Converts a number.
 pub fn number(raw: Raw<'_>) -> Result<f64, PushError> {
     match parse_float(&non_empty_text(raw)?) {
         Some(number) => Ok(number),
@@ -86,7 +86,7 @@ pub fn number(raw: Raw<'_>) -> Result<f64, PushError> {
 }
 
 #[inline(always)]
-/// True or false.
+/// Converts true or false.
 pub fn flag(raw: Raw<'_>) -> Result<bool, PushError> {
     match raw.json {
         "true" => Ok(true),
@@ -96,7 +96,7 @@ pub fn flag(raw: Raw<'_>) -> Result<bool, PushError> {
     }
 }
 
-/// The text of a decimal number, which may have more digits than a float.
+/// Returns the text of a decimal number, which may have more digits than a float.
 #[inline(always)]
 pub fn decimal_text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
     let text = non_empty_text(raw)?;
@@ -107,7 +107,8 @@ pub fn decimal_text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
     }
 }
 
-/// The text of a decimal as it was sent, whatever it is; a float of the caller's that JSON lacks by its name.
+/// Returns the text of a decimal as it was sent, whatever it is. A float of the caller's that JSON
+/// lacks is returned by its name.
 #[inline(always)]
 pub fn decimal_as_sent(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
     match raw.plain_text() {
@@ -116,7 +117,7 @@ pub fn decimal_as_sent(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
     }
 }
 
-/// A decimal rounded to a float.
+/// Converts a decimal, rounded to a float.
 #[inline(always)]
 pub fn decimal_float(raw: Raw<'_>) -> Result<f64, PushError> {
     let text = non_empty_text(raw)?;
@@ -134,7 +135,7 @@ fn has_short_exponent(text: &str) -> bool {
         || !text.contains(['e', 'E'])
 }
 
-/// The time since 1970 in the unit, within the supported years; 0 is null.
+/// Converts a time since 1970 in the unit, within the supported years; 0 is null.
 #[inline(always)]
 pub fn timestamp(raw: Raw<'_>, unit: TimeUnit) -> Result<i64, PushError> {
     let per_second = unit.per_second();
@@ -145,7 +146,7 @@ pub fn timestamp(raw: Raw<'_>, unit: TimeUnit) -> Result<i64, PushError> {
     }
 }
 
-/// A calendar date; `--` is null.
+/// Converts a calendar date; `--` is null.
 #[inline(always)]
 pub fn date(raw: Raw<'_>) -> Result<Date, PushError> {
     if !raw.starts_with(b'"') {

@@ -1,4 +1,5 @@
-//! Columns of a page that the scan accepts compared with those of the same page through serde.
+//! Compares the columns of a page that the scan accepts with the columns of the same page through
+//! serde.
 
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ const FIELDS: &[Field] = &[
     Field::number("number", ""),
 ];
 
-/// Mostly values that are valid for some field.
+/// Generates values, most of which are valid for some field.
 fn valid_value() -> BoxedStrategy<Node> {
     let plain = select(vec![
         "null",

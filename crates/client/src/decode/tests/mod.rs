@@ -1,5 +1,5 @@
-//! The fast implementations compared with the simple ones, on generated responses; and the rules by which
-//! responses are read.
+//! The fast implementations compared with the simple ones, on generated responses; and the rules
+//! for reading responses.
 
 mod columns;
 mod forms;

@@ -18,7 +18,7 @@ fn fills() -> RecordsLocation {
     RecordsLocation::at("d.order_fills")
 }
 
-/// Parses a response on both paths; whether the fast path accepted it.
+/// Parses a response on both paths. Returns true if the fast path accepted it.
 fn compare(at: &RecordsLocation, body: impl Into<Vec<u8>>) -> Result<bool, TestCaseError> {
     let response = Response::new(Bytes::from(body.into()));
     let fast = parse_fast_path(Envelope::Status, at, &response);
@@ -71,7 +71,7 @@ fn by_grid(page: &Page, index: usize) -> Option<Vec<(String, String)>> {
     Some(names.zip(json).collect())
 }
 
-/// The same JSON with another value before some members, under their name.
+/// Returns the same JSON in which some members are preceded by another value under the same name.
 fn doubled(node: &Node, others: &mut impl Iterator<Item = Option<Node>>) -> Node {
     match node {
         Node::Plain(_) => node.clone(),
@@ -139,7 +139,7 @@ proptest! {
             ("completed".to_owned(), plain("false")),
         ];
         if many {
-            // So many that the names are hashed.
+            // Enough members for the names to be hashed.
             data.extend((0..70).map(|number| (format!("m{number}"), plain("1"))));
         }
         let pagination = object(&[
@@ -202,7 +202,7 @@ proptest! {
                 "1.5", "2e9", "null", "true", "[1,\"x\"]", "{\"a\":1}", "\"\"", "\"HK.00700\"",
                 "\"\u{4e2d}\u{56fd}\"", "\"\\u4e2d\"", "\"a text of more than fifty-seven bytes, so that the \
                  next special byte is not near\"", "\"fifty-six bytes up to the closing quote of this long text\"",
-                // Not valid JSON, or not at this position.
+                // Values that are not valid JSON, or not at this position.
                 "01", "1x", "12}", "12]", "1\"", "1,", "1 ", "\t1", "12\\", "\"a\tb\"", "\"\\x\"", "\"", "\"a\"b", "\"ab\\", "\"ab\t", "",
             ]), 5), 2..9,
         ),
@@ -288,7 +288,7 @@ fn records_of_a_few_layouts_take_the_fast_path() {
         (r#"[{"a":1,"b":2},{"b":1,"a":2}]"#, vec![0, 1]),
         (r#"[{"a":1},{"a": 1},{"a":1 },{"a":2}]"#, vec![0, 1, 2, 0]),
         (r#"[{"a":1,"b":2},{"a":1, "b":2}]"#, vec![0, 1]),
-        // Records that cannot be in a grid have positions alone, and so have all of the page.
+        // A record that cannot be in a grid leaves the whole page with positions alone.
         (r#"[{"a":1},{"a":1,"a":2}]"#, vec![]),
         (r#"[{"a":1},{}]"#, vec![]),
     ] {
