@@ -29,9 +29,10 @@
 //!
 //! # From the page of an endpoint to a request
 //!
-//! [`endpoints`] has a page for each endpoint: the arguments with their forms, the fields of a record with their kinds
-//! and units, and the section of the service's documentation. Arguments are pairs of a name and an [`Argument`], which
-//! a text, a whole number and others become by `.into()`; they are checked before anything is sent.
+//! [`endpoints`] has a page for each endpoint: the arguments with their forms, the fields of a
+//! record with their kinds and units, and the section of the service's documentation. Arguments are
+//! pairs of a name and an [`Argument`], made by `.into()` from a text, a whole number or another
+//! type. They are checked before anything is sent.
 //!
 //! | To get | Call |
 //! |---|---|
@@ -58,8 +59,8 @@
 //!
 //! # Errors
 //!
-//! An [`Error`] has a [kind](ErrorKind), the endpoint, and if an iteration failed, a checkpoint to resume from.
-//! [`Error::hint`] says what to do. No error and no `{:?}` shows a secret.
+//! An [`Error`] has a [kind](ErrorKind), the endpoint, and, if an iteration failed, a checkpoint to
+//! resume from. [`Error::hint`] suggests what to do. No error and no `{:?}` shows a secret.
 //!
 //! `examples/` has programs that run against the sandbox: `records`, `sign_and_send`, `paging` and `login`.
 #![warn(missing_docs)]
@@ -111,8 +112,8 @@ pub use login::{LoginFlow, LoginOptions};
 pub use pages::{ListedPage, OwnedRecord, Pages, RecordStream, Windows};
 pub use shared_limit::{Allowance, SharedLimit};
 
-/// The modules of this crate for the extension module of the Python package and for tests. Nothing of it is promised:
-/// it changes with any release.
+/// Modules of this crate for the extension module of the Python package and for tests. They have no
+/// stable interface and may change with any release.
 #[doc(hidden)]
 pub mod extension {
     pub use crate::client::{Client, ClientOptions};

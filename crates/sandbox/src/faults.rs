@@ -1,4 +1,5 @@
-//! Injected faults, sampled from a seeded generator of their own: the data never depend on it.
+//! Injected faults, sampled from a generator with its own seed, so that the data never depend on
+//! them.
 
 use std::{fmt::Display, ops::RangeInclusive, time::Duration};
 
@@ -7,21 +8,21 @@ use serde::{Deserialize, Serialize};
 
 use super::seeded_rng::SeededRng;
 
-/// The faults to inject, by their rates. The default is none.
+/// Rates of the faults to inject. By default there are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Faults {
     /// Seconds before each response.
     pub latency: f64,
-    /// The endpoint's documented internal error, or HTTP 503 if it has none.
+    /// Rate of the endpoint's documented internal error, or of HTTP 503 if it has none.
     pub error_rate: f64,
-    /// The connection is closed without a response.
+    /// Rate of connections that are closed without a response.
     pub drop_rate: f64,
-    /// The connection is closed in the middle of the body.
+    /// Rate of connections that are closed in the middle of the body.
     pub truncate_rate: f64,
-    /// HTTP 429 with `Retry-After: 1`.
+    /// Rate of HTTP 429 with `Retry-After: 1`.
     pub throttle_rate: f64,
-    /// HTTP 200 with a page of HTML.
+    /// Rate of HTTP 200 with a page of HTML.
     pub html_rate: f64,
     /// The seed of the sampling.
     pub seed: u64,
@@ -81,8 +82,8 @@ impl FaultSampler {
         FaultSampler { faults, rng }
     }
 
-    /// The delay and the fault of the next response. Every rate is sampled each time, so that the
-    /// sequence of one fault does not depend on the rates of the others.
+    /// Returns the delay and the fault of the next response. Every rate is sampled each time, so
+    /// that the sequence of one fault does not depend on the rates of the others.
     pub fn next(&mut self) -> (Duration, Option<Fault>) {
         let faults = &self.faults;
         let which = self.rng.below(1 << 32) as usize;

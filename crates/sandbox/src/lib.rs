@@ -1,10 +1,11 @@
 //! The sandbox: the service side over real HTTP, for people without an account and for tests.
 //!
-//! Routes, methods and parameters come from the table in [`boardlot_service::api`], the data from a seed.
-//! Signatures are verified with different implementations from those that the client signs with,
-//! and the client is never used. All data end at midnight UTC of the day on which the sandbox starts.
+//! Routes, methods and parameters come from the table in [`boardlot_service::api`], and the data
+//! from a seed. Signatures are verified by other implementations than the client signs with, and
+//! the sandbox never uses the client. All data end at midnight UTC of the day on which the sandbox
+//! starts.
 //!
-//! Its choices where the service document shows nothing:
+//! The sandbox's choices where the service document shows nothing:
 //! - A missing or wrong credential: HTTP 401 with code -1 in the endpoint's own envelope. A clock
 //!   offset beyond the threshold: HTTP 401 with -12006. Credentials are checked in the order header
 //!   form, key, clock, signature, nonce; with a bearer token, nothing else is read.
@@ -117,9 +118,9 @@ const STOP_WAIT: Duration = Duration::from_secs(2);
 /// A running sandbox. Dropping it stops it.
 pub struct Sandbox {
     shared: Arc<Shared>,
-    /// The server's task, and what is disconnected when all sockets are closed.
+    /// The server's task, and a channel that is disconnected when all sockets are closed.
     running: Mutex<Option<(JoinHandle<()>, mpsc::Receiver<()>)>>,
-    /// Becomes true when it has to end.
+    /// Becomes true when the server has to end.
     ending: watch::Sender<bool>,
 }
 
@@ -129,7 +130,7 @@ impl Sandbox {
         Sandbox::start_encrypted(options, runtime, None)
     }
 
-    /// The same, over https if there is an encryption.
+    /// Starts the sandbox, over https if there is an encryption.
     pub fn start_encrypted(
         options: Options,
         runtime: &tokio::runtime::Handle,
@@ -195,14 +196,14 @@ impl Sandbox {
         Ok((self.upload_key(&public)?, private))
     }
 
-    /// A new access token with all scopes, without a login.
+    /// Creates an access token with all scopes, without a login.
     pub fn add_bearer_token(&self) -> String {
         self.tokens().add()
     }
 
-    /// Does what a person would do on the authorization page: ticks these scopes (`None`: those ticked
-    /// by default) and allows. Returns the URL to which the browser would go: the client's callback
-    /// with `code` and `state`, or with `error` if the request was invalid. An unknown client or
+    /// Acts as a person on the authorization page: ticks these scopes (`None`: the default ones)
+    /// and allows them. Returns the URL to which the browser would go: the client's callback with
+    /// `code` and `state`, or with `error` if the request was invalid. An unknown client or
     /// redirect URI is an error, as on the page.
     pub fn authorize_demo_user(
         &self,
@@ -222,12 +223,12 @@ impl Sandbox {
         self.tokens().revoke_grants();
     }
 
-    /// The last 10,000 requests.
+    /// Returns the last 10,000 requests.
     pub fn requests(&self) -> Vec<RecordedRequest> {
         lock(&self.shared.requests).last.iter().cloned().collect()
     }
 
-    /// The number of requests it has received, also those that are no longer kept.
+    /// Returns the number of requests received, including requests that are no longer kept.
     pub fn request_count(&self) -> u64 {
         lock(&self.shared.requests).count
     }
@@ -240,8 +241,8 @@ impl Sandbox {
     }
 
     /// Answers the requests of an endpoint with these rows, a JSON list of objects, paged as the
-    /// endpoint's row says; with `only`, just those with these arguments. Rows for the same requests
-    /// are replaced.
+    /// endpoint's row in the table says. With `only`, answers just the requests with these
+    /// arguments. Rows for the same requests are replaced.
     pub fn serve(
         &self,
         endpoint: EndpointRef,
@@ -262,7 +263,7 @@ impl Sandbox {
         self.shared.fail_next(failure)
     }
 
-    /// The faults that are injected.
+    /// Returns the faults that are injected.
     pub fn faults(&self) -> Faults {
         lock(&self.shared.sampler).faults.clone()
     }
@@ -272,8 +273,8 @@ impl Sandbox {
         self.shared.set_faults(faults)
     }
 
-    /// Closes the socket, and each connection when the response that is under way on it has been sent, but
-    /// waits no longer than this. Returns true if all responses were sent.
+    /// Closes the socket, and each connection when the response that is under way on it has been
+    /// sent. Waits no longer than `limit`. Returns true if all responses were sent.
     pub fn finish(&self, limit: Duration) -> bool {
         self.ending.send_replace(true);
         let Some((task, closed)) = lock(&self.running).take() else { return true };
@@ -290,14 +291,14 @@ impl Sandbox {
     }
 }
 
-/// The names of endpoints, each once.
+/// Returns the names of endpoints, each once.
 fn names(endpoints: impl Iterator<Item = EndpointRef>) -> Vec<String> {
     let mut seen = HashSet::new();
     let names = endpoints.map(|endpoint| endpoint.name.clone().into_owned());
     names.filter(|name| seen.insert(name.clone())).collect()
 }
 
-/// The error for a name that is not one of these.
+/// Returns the error for a name that is not one of these.
 fn unknown_endpoint(argument: &str, name: &str, known: Vec<String>) -> Error {
     let nearest = did_you_mean(name, known.iter().map(String::as_str));
     let expected = format!("one of {}{nearest}", known.join(", "));

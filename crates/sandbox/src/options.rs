@@ -10,13 +10,13 @@ use jiff::civil::{Date, date};
 
 use super::faults::{Faults, within};
 
-/// The sandbox over HTTP: refused, or allowed.
+/// Control of the sandbox over HTTP: refused or allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Control {
     /// HTTP 403.
     #[default]
     Refused,
-    /// Allowed. `/openapi.json` is the service's alone.
+    /// Allowed. `/openapi.json` describes only the service.
     Allowed,
     /// Allowed, and described in `/openapi.json`.
     Described,
@@ -46,7 +46,7 @@ pub struct Options {
     pub today: Option<Date>,
     /// The faults to inject.
     pub faults: Faults,
-    /// Who may watch and drive it over HTTP.
+    /// Permission to watch and control the sandbox over HTTP.
     pub control: Control,
     /// True if a line for each request is printed to the standard error.
     pub log: bool,
@@ -72,11 +72,11 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Longer lists would overflow a cursor, or memory.
+    /// Maximum number of rows. Longer lists would overflow a cursor, or memory.
     const ROWS_MAX: usize = 10_000_000;
     const PLATE_STOCKS_MAX: usize = 90_000;
     const OFFSET_MAX_SECONDS: f64 = 1e9;
-    /// A range of years that holds any time of the last two years, and some more.
+    /// Range of years that contains all times of the last two years, with a margin.
     const DATES: RangeInclusive<Date> = date(2015, 1, 1)..=date(2035, 12, 31);
 
     /// Checks every option.

@@ -21,7 +21,7 @@ impl SeededRng {
         SeededRng(ChaCha8Rng::from_seed(hasher.finalize().into()))
     }
 
-    /// A stream for secrets, seeded by the operating system.
+    /// Creates a stream for secrets, seeded by the operating system.
     pub fn unpredictable() -> Result<Self> {
         let mut seed = [0; 32];
         getrandom::fill(&mut seed)
@@ -29,29 +29,29 @@ impl SeededRng {
         Ok(SeededRng(ChaCha8Rng::from_seed(seed)))
     }
 
-    /// A secret of 256 random bits.
+    /// Returns a secret of 256 random bits.
     pub fn secret(&mut self) -> String {
         URL_SAFE_NO_PAD.encode(self.bytes())
     }
 
-    /// 256 random bits.
+    /// Returns 256 random bits.
     pub fn bytes(&mut self) -> [u8; 32] {
         let mut bytes = [0; 32];
         self.0.fill_bytes(&mut bytes);
         bytes
     }
 
-    /// The generator, for libraries that draw by themselves.
+    /// Returns the generator, for libraries that draw numbers themselves.
     pub fn source(&mut self) -> &mut ChaCha8Rng {
         &mut self.0
     }
 
-    /// A number from 0 to `count - 1`; 0 if `count` is 0.
+    /// Returns a number from 0 to `count - 1`; 0 if `count` is 0.
     pub fn below(&mut self, count: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(count)) >> 64) as u64
     }
 
-    /// A number from `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, both included.
     pub fn between(&mut self, low: i64, high: i64) -> i64 {
         low + self.below((high - low).max(0) as u64 + 1) as i64
     }

@@ -16,7 +16,7 @@ use sha2::Sha256;
 
 use super::{Options, Sandbox, seeded_rng::SeededRng};
 
-/// A private key of the vectors.
+/// A private key from the signing vectors.
 pub enum KeyPair {
     Ed25519(ed25519_dalek::SigningKey),
     RsaSha256(pkcs1v15::SigningKey<Sha256>),
@@ -36,7 +36,7 @@ pub fn vectors() -> Value {
     serde_json::from_str(include_str!("../../../tests/vectors/signing.json")).expect("JSON")
 }
 
-/// A key pair of the vectors, and its public key.
+/// Returns a key pair from the vectors, and its public key.
 pub fn key(name: &str) -> (KeyPair, String) {
     let vectors = vectors();
     let text = |member: &str| vectors["keys"][name][member].as_str().expect("a key").to_owned();
@@ -117,7 +117,7 @@ impl Rig {
         stream
     }
 
-    /// A GET with a bearer token.
+    /// Sends a GET with a bearer token.
     pub fn get(&self, target: &str) -> Got {
         self.bearing("GET", target, b"")
     }
@@ -131,7 +131,7 @@ impl Rig {
         self.send(method, target, &headers, body).expect("a response")
     }
 
-    /// A request with the four headers, made with an offset of the clock.
+    /// Sends a request with the four headers, signed with an offset of the clock.
     pub fn signed(&self, method: &str, target: &str, body: &[u8], offset_ms: i64) -> Got {
         let nonce = SeededRng::unpredictable().expect("random").secret();
         let headers = self.signature(method, target, body, offset_ms, &nonce);
@@ -164,7 +164,7 @@ pub fn write(stream: &mut TcpStream, method: &str, target: &str, headers: &str, 
     try_write(stream, method, target, headers, body).expect("written");
 }
 
-/// An error if the connection is closed meanwhile.
+/// Writes a request. Fails if the connection is closed meanwhile.
 pub fn try_write(
     stream: &mut TcpStream,
     method: &str,
@@ -179,7 +179,7 @@ pub fn try_write(
     stream.write_all(&[head.as_bytes(), body].concat())
 }
 
-/// The next response of a connection; `None` if it was closed without one.
+/// Reads the next response of a connection; `None` if it was closed without one.
 pub fn read(stream: &mut TcpStream) -> Option<Got> {
     let mut head = Vec::new();
     let mut byte = [0];
@@ -201,7 +201,7 @@ pub fn read(stream: &mut TcpStream) -> Option<Got> {
     Some(Got { status, head, body })
 }
 
-/// A text as one value of a query.
+/// Encodes a text as one value of a query.
 pub fn encoded(text: &str) -> String {
     url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }

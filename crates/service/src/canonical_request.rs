@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// The five fields, joined by line feeds; an empty field keeps its separator.
+/// Joins the five fields with line feeds. An empty field keeps its separator.
 ///
 /// `path` has no domain and no query; `query` is the final query string as sent, without `?`.
 pub fn payload(timestamp_ms: i64, method: &str, path: &str, query: &str, body: &[u8]) -> Vec<u8> {
@@ -10,7 +10,7 @@ pub fn payload(timestamp_ms: i64, method: &str, path: &str, query: &str, body: &
     format!("{timestamp_ms}\n{method}\n{path}\n{query}\n{}", body_hash(body)).into_bytes()
 }
 
-/// The lowercase hex SHA-256 of the raw body; empty if the body is.
+/// Returns the lowercase hexadecimal SHA-256 of the raw body; an empty text for an empty body.
 pub fn body_hash(body: &[u8]) -> String {
     if body.is_empty() {
         return String::new();

@@ -1,5 +1,5 @@
-//! Custom endpoints in a TOML file: a table for each, with the keys of [`Declaration`]. An
-//! error names the file, the line, the table and the key.
+//! Custom endpoints in a TOML file: one table for each, with the keys of [`Declaration`]. An error
+//! names the file, the line, the table and the key.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -45,7 +45,8 @@ enum TablePaging {
     },
 }
 
-/// The endpoints of a file with this content, by their names, and their rows. `file` is its path, for errors.
+/// Returns the endpoints of a file with this content, by their names, with their rows. `file` is
+/// its path, for errors.
 pub fn parse(file: &str, text: &str) -> Result<BTreeMap<String, (Declaration, Endpoint)>> {
     let error = |span: Option<Range<usize>>, what: &str| {
         let before = span.and_then(|span| text.get(..span.start)).unwrap_or_default();
@@ -54,7 +55,7 @@ pub fn parse(file: &str, text: &str) -> Result<BTreeMap<String, (Declaration, En
     };
     let tables: BTreeMap<String, Table> =
         toml_edit::de::from_str(text).map_err(|mut mistake| {
-            // Then it is shown with the names of its table and key.
+            // The error is then shown with the names of its table and key.
             mistake.set_input(None);
             let what = mistake.to_string().trim_end().replace('\n', " ");
             let start = mistake.span().map_or(0, |span| span.start);
@@ -74,7 +75,7 @@ pub fn parse(file: &str, text: &str) -> Result<BTreeMap<String, (Declaration, En
     declared.collect()
 }
 
-/// The position of a key, or of the table that lacks it.
+/// Returns the position of a key, or of the table that lacks it.
 fn span_of(text: &str, table: &str, key: &[String]) -> Option<Range<usize>> {
     let document = Document::parse(text).ok()?;
     let table = document.get(table)?;

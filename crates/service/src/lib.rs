@@ -1,5 +1,6 @@
-//! The service as data: its endpoints with their parameters, records and errors, custom endpoints in a
-//! file, and the canonical request that is signed. The client and the sandbox are derived from it.
+//! The service as data: its endpoints with their parameters, records and errors, custom endpoints
+//! from a file, and the canonical request to be signed. The client and the sandbox are derived from
+//! it.
 //!
 //! Nothing here does I/O or knows Python.
 #![warn(missing_docs)]

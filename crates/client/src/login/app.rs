@@ -1,5 +1,5 @@
-//! The logins of the users of a web application: any worker process can begin one, and any other can
-//! complete it.
+//! The logins of the users of a web application: any worker process can begin a login, and any
+//! other can complete it.
 
 use std::{
     collections::VecDeque,
@@ -20,19 +20,19 @@ use crate::{
     http::Transport,
 };
 
-/// A registered client, and where it stores the tokens of its users.
+/// A registered client, and the store of its users' tokens.
 #[derive(Debug)]
 pub struct App {
     grant: Arc<CodeGrant>,
     store: SharedStore,
-    /// The states whose code was exchanged: the hashes of the last ones, old to new. The service itself rejects
-    /// the second use of a code.
+    /// The states whose code was exchanged: the hashes of the last ones, from old to new. The
+    /// service itself also rejects the second use of a code.
     used: Mutex<VecDeque<[u8; 32]>>,
 }
 
 const USED_STATES_MAX: usize = 4_096;
 
-/// A login that begins: the page to send the user to, and what to keep for the callback.
+/// A login that begins: the page to send the user to, and the values to keep for the callback.
 pub struct AuthorizationRequest {
     /// The page on which the user logs in and consents.
     pub url: Url,
@@ -41,7 +41,7 @@ pub struct AuthorizationRequest {
 }
 
 impl App {
-    /// Checks the options. Sends nothing.
+    /// Creates the client and checks the options. Sends nothing.
     pub fn new(
         transport: Transport,
         client_id: String,
@@ -60,22 +60,22 @@ impl App {
         Ok(App { grant: Arc::new(grant), store, used: Mutex::default() })
     }
 
-    /// The id of the client.
+    /// Returns the id of the client.
     pub fn client_id(&self) -> &str {
         &self.grant.client_id
     }
 
-    /// The secret of a confidential client.
+    /// Returns the secret of a confidential client.
     pub fn client_secret(&self) -> Option<&str> {
         self.grant.client_secret.as_ref().map(|secret| secret.as_str())
     }
 
-    /// The URL that users return to.
+    /// Returns the URL to which users return.
     pub fn redirect_uri(&self) -> &str {
         &self.grant.redirect_uri
     }
 
-    /// The service's address.
+    /// Returns the service's address.
     pub fn base_url(&self) -> &str {
         self.grant.transport.base.as_str()
     }
@@ -86,8 +86,9 @@ impl App {
         Ok(AuthorizationRequest { url: self.grant.url(&attempt)?, attempt })
     }
 
-    /// Completes a login: checks the callback against what the user's session holds, exchanges the code
-    /// and saves the tokens. A wait that is dropped once the code is sent saves them all the same.
+    /// Completes a login: checks the callback against the values in the user's session, exchanges
+    /// the code and saves the tokens. The tokens are saved even if the caller stops waiting once
+    /// the code is sent.
     pub async fn fetch_token(
         &self,
         callback_url: &str,
@@ -124,7 +125,7 @@ impl App {
         .await
     }
 
-    /// The credentials of a user who has logged in, in this process or another.
+    /// Returns the credentials of a user who has logged in, in this process or another.
     pub async fn auth(&self, user: Option<String>) -> Result<Arc<OAuth>> {
         let oauth = Arc::new(self.credentials(user)?);
         oauth.reload().await?;
@@ -139,7 +140,8 @@ impl App {
         Ok(oauth)
     }
 
-    /// A second exchange would make the service revoke what the first one returned.
+    /// Refuses a second use: a second exchange would make the service revoke the tokens of the
+    /// first one.
     fn use_once(&self, attempt: &Attempt) -> Result<()> {
         let state = Sha256::digest(attempt.state.as_bytes()).into();
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);

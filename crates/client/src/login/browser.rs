@@ -1,8 +1,8 @@
 //! Opens the user's browser without a shell.
 //!
-//! Other users of the machine see the arguments of every program. With the state and the challenge of a
-//! login they could complete it by a grant of their own, so the browser is opened with a private file that
-//! sends it to the page.
+//! Other users of the machine see the arguments of every program. With the state and the challenge
+//! of a login they could complete it by a grant of their own. The browser is therefore opened with
+//! a private file that redirects it to the page.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Opens a URL in the user's browser. `None` if no graphical browser was found, or if there is no
-/// location for a private file.
+/// folder for a private file.
 pub fn open_browser(url: &Url) -> Option<RedirectFile> {
     let openers = openers();
     if !is_safe(url) || openers.is_empty() {
@@ -30,7 +30,7 @@ pub fn open_browser(url: &Url) -> Option<RedirectFile> {
     openers.into_iter().any(|opener| start(opener, &file.0)).then_some(file)
 }
 
-/// A page that sends the browser on, which only this user can read. It is removed when this is dropped.
+/// A private page that redirects the browser. It is removed when this is dropped.
 #[derive(Debug)]
 pub struct RedirectFile(PathBuf);
 
@@ -41,7 +41,7 @@ impl RedirectFile {
         let name = format!("boardlot-login-{}.html", URL_SAFE_NO_PAD.encode(random));
         let path = std::path::absolute(folder.join(name))?;
         let mut file = options(0o600).write(true).create_new(true).open(&path)?;
-        // From here on, it is removed also if it cannot be written.
+        // From here on, the file is removed even if it cannot be written.
         let created = RedirectFile(path);
         file.write_all(page(url).as_bytes())?;
         file.sync_all()?;
@@ -59,17 +59,17 @@ impl Drop for RedirectFile {
     }
 }
 
-/// The folders in which the file may be. A browser that is installed as a snap reads neither the
-/// folder for temporary files nor hidden ones, only what is in the home folder.
+/// Returns the folders that the file may be in. A browser that is installed as a snap reads neither
+/// the folder for temporary files nor hidden ones, only files in the home folder.
 fn folders() -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = std::env::home_dir().into_iter().collect();
     folders.push(std::env::temp_dir());
     folders
 }
 
-/// A page that needs no script.
+/// Makes a page that needs no script.
 fn page(url: &Url) -> String {
-    // A URL has no quotes and no angle brackets.
+    // A URL has neither quotes nor angle brackets.
     let url = url.as_str().replace('&', "&amp;");
     format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -80,7 +80,7 @@ fn page(url: &Url) -> String {
     )
 }
 
-/// Returns true if it is https, or http to a loopback address.
+/// Returns true if the URL is https, or http to a loopback address.
 fn is_safe(url: &Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url))
 }
@@ -108,7 +108,8 @@ fn openers() -> Vec<Opener> {
         let plain = |name: &&str| !name.is_empty() && !name.contains(['%', ' ']);
         openers.extend(list.split(':').filter(plain).map(|name| (name.to_owned(), &[] as _)));
     }
-    // Without a display these would start a text browser in the terminal of the running program.
+    // Without a display, these programs would start a text browser in the terminal of the running
+    // program.
     if set("DISPLAY")
         .or_else(|| set("WAYLAND_DISPLAY"))
         .or_else(|| set("WSL_DISTRO_NAME"))
@@ -130,7 +131,7 @@ fn start((program, arguments): Opener, file: &Path) -> bool {
         .stderr(Stdio::null())
         .spawn();
     let Ok(mut child) = started else { return false };
-    // Reaped on a thread of its own: the login does not wait for the browser.
+    // A thread of its own waits for the browser to end, so that the login does not.
     let _ = std::thread::Builder::new().name("boardlot-browser".into()).spawn(move || child.wait());
     true
 }

@@ -1,4 +1,5 @@
-//! The callback of a login: its parameters, from the browser or pasted by the user, and their check.
+//! The callback of a login: its parameters, from the browser or pasted by the user, and the checks
+//! on them.
 
 use url::{Url, form_urlencoded};
 use zeroize::Zeroizing;
@@ -12,7 +13,7 @@ use crate::{
 pub const CALLBACK_PATH: &str = "/callback";
 /// The code of RFC 6749 for a malformed request.
 const INVALID_REQUEST: &str = "invalid_request";
-/// Far above any real URL.
+/// Far above the length of any real URL.
 const URL_MAX_BYTES: usize = 32 * 1024;
 
 /// The parameters of a callback, not yet checked.
@@ -32,7 +33,7 @@ pub enum Verdict {
         /// The server's description of it.
         description: String,
     },
-    /// A callback that is not for this login, which keeps waiting; and why.
+    /// The callback is not for this login, which keeps waiting; and the reason.
     Unrelated(&'static str),
 }
 
@@ -41,17 +42,18 @@ boardlot_service::shown_as!(Callback, "Callback(..)");
 boardlot_service::shown_as!(Verdict, "Verdict(..)");
 
 impl Callback {
-    /// The parameters of a query string.
+    /// Reads the parameters of a query string.
     pub fn from_query(query: &str) -> Self {
         let pairs = form_urlencoded::parse(query.as_bytes());
         let wiped = |text: std::borrow::Cow<'_, str>| Zeroizing::new(text.into_owned());
         Callback(pairs.map(|(name, value)| (wiped(name), wiped(value))).collect())
     }
 
-    /// The parameters of a callback URL: the whole one, or its path and query.
+    /// Reads the parameters of a callback URL: a whole URL, or its path and query.
     pub fn from_url(text: &str, redirect_uri: &str) -> Result<Self> {
         let text = text.trim();
-        // Neither its query, which may have the code of another login, nor a password.
+        // The error shows neither the query, which may have the code of another login, nor a
+        // password.
         let unusable = || {
             let shown = Url::parse(text).ok().filter(|url| url.has_host());
             let sent = shown.map_or_else(
@@ -83,8 +85,8 @@ impl Callback {
         query.map(Self::from_query).ok_or_else(unusable)
     }
 
-    /// Checks the state first; without the right one no other parameter is used. `base_url` is the
-    /// service that the login is at.
+    /// Checks the state first; without the right state, no other parameter is used. `base_url` is
+    /// the service of the login.
     pub fn check(&self, attempt: &Attempt, base_url: &str) -> Verdict {
         let Some(state) = self.only("state") else {
             return Verdict::Unrelated("the callback has no state, or several");
@@ -99,12 +101,12 @@ impl Callback {
         if self.0.iter().any(|(name, _)| self.only(name).is_none()) {
             return Verdict::Unrelated("the callback has a parameter more than once");
         }
-        // RFC 9207: another service has sent the browser here, and its code would go to this one. The state
-        // is right, so no other callback will come.
+        // RFC 9207: another service has sent the browser here, and its code would go to this
+        // service. The state is right, so no other callback will come.
         if let Some(issuer) = self.only("iss")
             && !is_issued_by(issuer, base_url)
         {
-            // It may repeat the code, which nobody has exchanged yet, or the state.
+            // The description may repeat the state, or the code, which nobody has exchanged yet.
             let repeats =
                 |name| self.only(name).is_some_and(|it| it.len() >= 6 && issuer.contains(it));
             let shown = match ["code", "state"].into_iter().any(repeats) {
@@ -144,9 +146,9 @@ impl Callback {
     }
 }
 
-/// Returns true if an issuer identifier may be that of this service, of which the document names
-/// none: the same origin, and a path above or below its own, as it may issue tokens for all that is
-/// at its origin.
+/// Returns true if an issuer identifier may belong to this service, whose document names none: it
+/// has the same origin, and a path above or below the service's own, because an issuer may issue
+/// tokens for every path of its origin.
 fn is_issued_by(issuer: &str, base_url: &str) -> bool {
     let (Ok(issuer), Ok(base)) = (Url::parse(issuer), Url::parse(base_url)) else { return false };
     issuer.origin() == base.origin()
@@ -159,12 +161,12 @@ fn segments(url: &Url) -> impl Iterator<Item = &str> {
     url.path().trim_matches('/').split('/').filter(|segment| !segment.is_empty())
 }
 
-/// The redirect URI of a client that listens on this port.
+/// Returns the redirect URI of a client that listens on this port.
 pub fn redirect_uri(port: u16) -> String {
     format!("http://127.0.0.1:{port}{CALLBACK_PATH}")
 }
 
-/// A callback that is not accepted.
+/// Returns the error for a callback that is not accepted.
 pub fn invalid(why: &str) -> Error {
     ErrorKind::OAuth { error: INVALID_REQUEST.to_owned(), description: why.to_owned() }.into()
 }

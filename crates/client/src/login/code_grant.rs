@@ -18,21 +18,21 @@ use crate::{
     },
 };
 
-/// A client at its service, and where users return to.
+/// A client at its service, and the redirect URI of its users.
 pub struct CodeGrant {
     pub transport: Transport,
     pub client_id: String,
     pub client_secret: Option<Zeroizing<String>>,
     /// The redirect URI as it is registered.
     pub redirect_uri: String,
-    /// The login that is needed if this one fails.
+    /// The login that is needed if this grant fails.
     pub login: Login,
 }
 
 boardlot_service::shown_as!(CodeGrant, |this| "CodeGrant({})", this.client_id);
 
 impl CodeGrant {
-    /// The page on which the user logs in and consents.
+    /// Returns the page on which the user logs in and consents.
     pub fn url(&self, attempt: &Attempt) -> Result<Url> {
         let arguments = [
             ("client_id", Argument::text(&self.client_id)),
@@ -46,8 +46,8 @@ impl CodeGrant {
         Ok(self.transport.request(&plan, None, None)?.url)
     }
 
-    /// Exchanges the code, once: the token endpoint is not idempotent. Also returns when the request was
-    /// sent.
+    /// Exchanges the code, once: the token endpoint is not idempotent. Also returns the time at
+    /// which the request was sent.
     pub async fn exchange(&self, code: &str, attempt: &Attempt) -> Result<(TokenResponse, i64)> {
         let mut arguments = vec![
             ("grant_type", Argument::text("authorization_code")),
@@ -65,14 +65,14 @@ impl CodeGrant {
         Ok((response, requested_at_ms))
     }
 
-    /// Redacts the secrets of a login: the author of a callback may repeat them.
+    /// Redacts the secrets of a login, because the author of a callback may repeat them.
     pub fn redacted(&self, error: Error, attempt: &Attempt) -> Error {
         let secret = self.client_secret.as_ref().map(|secret| secret.as_str());
         let secrets = [Some(attempt.verifier.as_str()), secret];
         error.redacted(&Redactor::new(secrets.into_iter().flatten()))
     }
 
-    /// A code is valid once: after any failure a new login is needed.
+    /// Advises a new login: a code is valid once, so any failure uses it up.
     fn start_over(&self, error: Error) -> Error {
         let Error { endpoint, .. } = error.clone();
         let kind = match error.kind.as_ref() {
@@ -104,8 +104,8 @@ impl CodeGrant {
     }
 }
 
-/// Exchanges a code and stores its tokens, in a task of its own: a code is valid once, so it does not end with
-/// those who wait for it.
+/// Exchanges a code and stores its tokens in a task of its own: a code is valid once, so the task
+/// does not end with the callers that wait for it.
 pub async fn complete<T: Send + 'static>(
     exchange: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
@@ -116,16 +116,16 @@ pub async fn complete<T: Send + 'static>(
     outcome.await.unwrap_or_else(|error| Err(Error::aborted(&error)))
 }
 
-/// Checks that a redirect URI is absolute. It is passed on as it is: which schemes and hosts may be registered is the
-/// service's decision, and its document has no rule of them.
+/// Checks that a redirect URI is absolute, and passes it on unchanged. The service decides which
+/// schemes and hosts may be registered, and its document has no rule for them.
 pub fn check_redirect_uri(name: &str, uri: &str) -> Result<Url> {
     let refuse = |expected: &str| {
-        // One with an @ may carry a password.
+        // A URI with an @ may carry a password.
         let shown = format!("'{}'", uri.escape_debug());
         let shown = if uri.contains('@') { "not valid" } else { &shown };
         Err(Error::argument(name, shown, expected))
     };
-    // The parser would leave control characters out.
+    // The parser would remove control characters.
     match Url::parse(uri) {
         Ok(url) if !uri.chars().any(char::is_control) => Ok(url),
         _ => refuse("an absolute URL such as https://app.example.com/callback"),

@@ -29,7 +29,7 @@ use crate::{
     os::runtime::runtime,
 };
 
-/// Shorter than for other requests, since a person is waiting.
+/// Time limit of an attempt: shorter than for other requests, because a person is waiting.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A login in progress: it waits for the user to open its URL, and for the callback.
@@ -56,9 +56,9 @@ pub struct LoginFlow {
     offers: Offers,
     outcome: watch::Receiver<Option<LoginResult>>,
     task: AbortHandle,
-    /// The file that the browser was opened with; removed with this.
+    /// The file with which the browser was opened; removed when this is dropped.
     opened: OnceLock<RedirectFile>,
-    /// The process whose task it is: a forked child has no part in it.
+    /// The process that owns the login's task. A forked child has no part in the login.
     process: u32,
 }
 
@@ -101,33 +101,34 @@ impl LoginFlow {
                 ))
                 .into()),
             };
-            // The socket is closed by now.
+            // The socket is closed at this point.
             ended.send_replace(Some(outcome));
         });
         let (task, opened, process) = (task.abort_handle(), OnceLock::new(), process::id());
         Ok(LoginFlow { url, port, offers, outcome, task, opened, process })
     }
 
-    /// The page on which the user logs in and consents.
+    /// Returns the page on which the user logs in and consents.
     pub fn url(&self) -> &str {
         self.url.as_str()
     }
 
-    /// Opens the page in the user's browser; false if none was found.
+    /// Opens the page in the user's browser. Returns false if none was found.
     pub fn open_browser(&self) -> bool {
         let opened = browser::open_browser(&self.url);
         opened.is_some_and(|file| self.opened.set(file).is_ok())
     }
 
-    /// Offers the callback URL, as the user copied it from the browser's address bar. Returns once it has ended
-    /// the login, in whatever way; an error if it is not for this login, or if that had ended before.
+    /// Offers the callback URL, as the user copied it from the browser's address bar. Returns when
+    /// the URL has ended the login, successfully or not. Fails if the URL is not for this login, or
+    /// if the login had already ended.
     pub async fn offer(&self, callback_url: &str) -> Result<()> {
         self.check_process()?;
         let callback = Callback::from_url(callback_url, &redirect_uri(self.port))?;
         let answer = tokio::select! {
             biased;
             answer = self.offers.offer(callback) => answer,
-            // A callback that is offered just as the login ends gets no answer.
+            // A callback that is offered at the moment when the login ends gets no answer.
             _ = self.wait() => Answer::Ended,
         };
         match answer {
@@ -161,7 +162,8 @@ impl LoginFlow {
         if self.process == process::id() { Ok(()) } else { Err(callback::invalid(other)) }
     }
 
-    /// Cancels the login and closes its socket. If the code is already sent, its tokens are stored all the same.
+    /// Cancels the login and closes its socket. If the code is already sent, its tokens are stored
+    /// nevertheless.
     pub fn cancel(&self) {
         self.task.abort();
     }
@@ -173,7 +175,7 @@ impl Drop for LoginFlow {
     }
 }
 
-/// The state that the task needs to turn a callback into stored tokens.
+/// State that the task needs to turn a callback into stored tokens.
 struct Login {
     grant: CodeGrant,
     client: Registration,
@@ -201,7 +203,7 @@ impl Login {
             };
             let outcome = if ended.is_ok() { Answer::Done } else { Answer::Failed };
             let _ = answer.send(outcome);
-            // Callbacks that were offered meanwhile, such as a pasted one.
+            // Callbacks that were offered in the meantime, such as a pasted one.
             while let Some(Offer { callback, answer }) = listener.queued() {
                 let _ = answer.send(match self.check(&callback) {
                     Verdict::Unrelated(why) => Answer::Unrelated(why),
@@ -233,7 +235,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_callback_that_is_pasted_as_the_login_ends_does_not_wait_for_it_forever() {
-        // The channel accepts the callback, and nobody reads it any more.
+        // The channel accepts the callback, but nobody reads it any more.
         let (offers, _inbox) = Offers::channel(1);
         let (_ended, outcome) = watch::channel(Some(Err(callback::invalid("declined"))));
         let task = tokio::spawn(async {}).abort_handle();

@@ -1,4 +1,4 @@
-//! The loopback listener: accepts small GET requests, and no client can keep it busy.
+//! The loopback listener: accepts small GET requests. No client can keep it busy.
 
 use std::{collections::VecDeque, io, time::Duration};
 
@@ -19,19 +19,19 @@ use super::{
 
 const MAX_CONNECTIONS: usize = 8;
 const MAX_REQUEST_BYTES: usize = 8 * 1024;
-/// Browsers send about 20.
+/// Maximum number of headers. Browsers send about 20.
 const MAX_HEADERS: usize = 100;
 const READ_DEADLINE: Duration = Duration::from_secs(5);
-/// The time that a page may take to reach the browser.
+/// How long a page may take to reach the browser.
 const RESPONSE_DEADLINE: Duration = Duration::from_secs(2);
 
 pub struct Listener {
     socket: TcpListener,
     host: String,
     callbacks: (Offers, mpsc::Receiver<Offer>),
-    /// A task for each connection, which it closes before it ends.
+    /// One task for each connection; it closes the connection before it ends.
     connections: JoinSet<()>,
-    /// Oldest first, without those that were told to end.
+    /// The open connections, oldest first, without the ones that were told to end.
     open: VecDeque<AbortHandle>,
 }
 
@@ -42,37 +42,37 @@ impl Listener {
         Listener { socket, host: format!("127.0.0.1:{port}"), callbacks, connections, open }
     }
 
-    /// The way in for callbacks: that of the requests, and of those that are pasted.
+    /// Returns the channel for callbacks, both from requests and pasted.
     pub fn offers(&self) -> Offers {
         self.callbacks.0.clone()
     }
 
-    /// The next callback that is offered; all other requests get their response here.
+    /// Returns the next callback that is offered. All other requests get their response here.
     pub async fn next(&mut self) -> Offer {
         loop {
-            // Until an ended task is joined here, its connection counts as open: whichever thread
-            // runs the tasks, there are never more connections than this.
+            // A connection counts as open until its ended task is joined here. There are therefore
+            // never more connections than this, whichever thread runs the tasks.
             let has_room = self.connections.len() < MAX_CONNECTIONS;
             tokio::select! {
                 Some(request) = self.callbacks.1.recv() => return request,
                 Some(_) = self.connections.join_next() => {}
                 accepted = self.socket.accept(), if has_room => match accepted {
                     Ok((stream, _)) => self.admit(stream),
-                    // Out of file descriptors or memory, which is temporary.
+                    // The process is out of file descriptors or memory, which is temporary.
                     Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
                 },
             }
         }
     }
 
-    /// A callback that was offered and waits to be received.
+    /// Returns a callback that was offered and waits to be received.
     pub fn queued(&mut self) -> Option<Offer> {
         self.callbacks.1.try_recv().ok()
     }
 
-    /// Serves a connection. If it fills the last slot, the oldest one is told to end, so that there
-    /// is room for the next: idle connections cannot keep out the browser, which sends its request
-    /// at once.
+    /// Serves a connection. If it fills the last slot, the oldest connection is told to end, so
+    /// that there is room for the next one: idle connections cannot keep out the browser, which
+    /// sends its request at once.
     fn admit(&mut self, stream: TcpStream) {
         let work = serve(stream, self.host.clone(), self.callbacks.0.clone());
         self.open.push_back(self.connections.spawn(work));
@@ -84,7 +84,7 @@ impl Listener {
         }
     }
 
-    /// Closes the socket and the way in, and waits until the last page is sent.
+    /// Closes the socket and the channel, and waits until the last page is sent.
     pub async fn drain(mut self) {
         let all = async { while self.connections.join_next().await.is_some() {} };
         drop((self.socket, self.callbacks));
@@ -119,7 +119,7 @@ async fn serve(mut stream: TcpStream, host: String, callbacks: Offers) {
     let _ = timeout(RESPONSE_DEADLINE, respond).await;
 }
 
-/// The callback that a connection requests, or the page that refuses the request.
+/// Reads the callback that a connection requests, or the page that refuses the request.
 async fn read(stream: &mut TcpStream, host: &str) -> io::Result<Result<Callback, Page>> {
     let mut head = Zeroizing::new(Vec::with_capacity(MAX_REQUEST_BYTES + 1));
     loop {
@@ -136,7 +136,7 @@ async fn read(stream: &mut TcpStream, host: &str) -> io::Result<Result<Callback,
     }
 }
 
-/// The callback in the head of a request; `None` while the head is incomplete.
+/// Parses the callback in the head of a request; `None` while the head is incomplete.
 fn parse(head: &[u8], host: &str) -> Result<Option<Callback>, Page> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
@@ -148,7 +148,8 @@ fn parse(head: &[u8], host: &str) -> Result<Option<Callback>, Page> {
     }
     let mut hosts =
         request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("host"));
-    // Another name for this address would be a site that pretends to be this listener.
+    // A request that uses another name for this address comes from a site that pretends to be this
+    // listener.
     if hosts.next().map(|header| header.value) != Some(host.as_bytes()) || hosts.next().is_some() {
         return Err(Page::Malformed);
     }
@@ -174,7 +175,7 @@ mod tests {
         let socket = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
         let address = socket.local_addr().expect("an address");
         let mut listener = Listener::new(socket, address.port());
-        // All of them wait to be accepted; the last one is the browser's.
+        // All of these connections wait to be accepted; the last one is the browser's.
         let connect = |_| std::net::TcpStream::connect(address).expect("a connection");
         let mut clients: Vec<_> = (0..3 * MAX_CONNECTIONS).map(connect).collect();
         let head = format!("GET /callback?code=a HTTP/1.1\r\nHost: {address}\r\n\r\n");

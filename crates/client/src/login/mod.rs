@@ -1,10 +1,11 @@
 //! Logging in: register a client, send the user to the consent page, receive the callback, exchange
 //! the code.
 //!
-//! A login is one task. It owns the listening socket, which closes with it. Callbacks are offered to it, whether
-//! the browser sent one or the user pasted it; it checks them, and has one outcome. A web application has no
-//! listener: its own endpoint receives the callback, in any of its processes. Once a code is sent, its tokens are
-//! stored, whoever still waits for them, and before anybody is woken.
+//! A login is one task with one outcome. The task owns the listening socket, which closes with it,
+//! and checks the callbacks that are offered to it, whether the browser sent them or the user
+//! pasted them. A web application has no listener: its own endpoint receives the callback, in any
+//! of its processes. Once a code is sent, its tokens are stored even if nobody waits for them any
+//! more, and before any waiting caller is woken.
 
 mod app;
 mod browser;

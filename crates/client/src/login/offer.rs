@@ -1,4 +1,4 @@
-//! The one way in for the callbacks of a login: those that browsers send, and those that users paste.
+//! The one channel for the callbacks of a login, whether browsers send them or users paste them.
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -28,7 +28,8 @@ pub enum Answer {
 pub struct Offers(mpsc::Sender<Offer>);
 
 impl Offers {
-    /// A way in for so many callbacks at once, and the end at which the login receives them.
+    /// Creates a channel for this many callbacks at once, and the end at which the login receives
+    /// them.
     pub fn channel(size: usize) -> (Self, mpsc::Receiver<Offer>) {
         let (offers, inbox) = mpsc::channel(size);
         (Offers(offers), inbox)

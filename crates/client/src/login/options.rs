@@ -4,31 +4,33 @@ use std::time::Duration;
 
 use crate::{auth::SharedStore, http::TransportOptions};
 
-/// The name that clients are registered with by default.
+/// Default name for registering a client.
 pub const CLIENT_NAME: &str = "boardlot";
 
-/// The options of a login. Options may be added: begin with [`new`](LoginOptions::new) and set fields.
+/// Options of a login. Options may be added in later releases: begin with
+/// [`new`](LoginOptions::new) and set fields.
 #[non_exhaustive]
 pub struct LoginOptions {
-    /// The store in which to save the tokens.
+    /// The store for the tokens.
     pub store: SharedStore,
     /// A client that was registered elsewhere, with `redirect_port`.
     pub client_id: Option<String>,
     /// The name to register a client with.
     pub client_name: String,
-    /// The port of this machine on which the callback arrives. 0, the default: the port of the last login, or any free
-    /// port.
+    /// The port of this machine at which the callback arrives. The default, 0, stands for the port
+    /// of the last login, or any free port.
     pub redirect_port: u16,
-    /// True to register a client that has a secret.
+    /// True to register a client with a secret.
     pub confidential: bool,
-    /// The time that the user may take: 5 minutes by default.
+    /// How long the user may take: 5 minutes by default.
     pub deadline: Duration,
     /// The options for sending requests.
     pub transport: TransportOptions,
 }
 
 impl LoginOptions {
-    /// A login whose tokens are saved in this store, with the default of every other option.
+    /// Creates the options of a login that saves its tokens in this store, with the default of
+    /// every other option.
     pub fn new(store: impl Into<SharedStore>) -> Self {
         LoginOptions {
             store: store.into(),

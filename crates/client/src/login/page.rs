@@ -55,7 +55,7 @@ impl Page {
         }
     }
 
-    /// The whole response, head and body.
+    /// Returns the whole response, head and body.
     pub fn response(self) -> String {
         let body = self.body();
         let style = STANDARD.encode(Sha256::digest(STYLE));
@@ -109,7 +109,7 @@ mod tests {
             assert!(head.contains("default-src 'none'") && head.contains("frame-ancestors 'none'"));
             assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())));
             assert!(body.contains("close this window") && !body.contains("<script"));
-            // The policy allows this style and no attribute.
+            // The policy allows this style, but no style attribute.
             assert!(!body.contains("style="));
         }
     }

@@ -11,8 +11,8 @@ use crate::{
     http::Transport,
 };
 
-/// The client to log in with, and a socket on the port of its redirect URI. Registers a client if the
-/// last one cannot be used.
+/// Returns the client to log in with, and a socket on the port of its redirect URI. Registers a
+/// client if the last one cannot be used.
 pub async fn client(
     transport: &Transport,
     options: &LoginOptions,
@@ -57,7 +57,7 @@ pub async fn client(
     Ok((socket, registration))
 }
 
-/// The client of the last login, if it matches the options.
+/// Returns the client of the last login, if it matches the options.
 async fn stored_client(
     transport: &Transport,
     options: &LoginOptions,
@@ -99,7 +99,7 @@ pub async fn register(
     })
 }
 
-/// Why a port cannot be opened.
+/// Returns the reason why a port cannot be opened.
 fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::AddrInUse => "is already in use".to_owned(),

@@ -10,12 +10,12 @@ use std::{
 
 use crate::error::NO_MODES;
 
-/// The time to wait for a file that another process or thread opens or replaces.
+/// How long to wait for a file that another process or thread opens or replaces.
 const IN_USE_TIMEOUT: Duration = Duration::from_secs(2);
 const IN_USE_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Options with which the file itself is opened: a link is not followed, and a pipe does not block. A file
-/// that they create has this mode.
+/// Returns options that open the file itself: they do not follow a link, and do not block on a
+/// pipe. A file that they create has this mode.
 #[cfg(unix)]
 pub fn options(mode: u32) -> OpenOptions {
     use std::os::unix::fs::OpenOptionsExt;
@@ -27,15 +27,15 @@ pub fn options(mode: u32) -> OpenOptions {
     options
 }
 
-/// On Windows, a user's files are private by default.
+/// The same for Windows, where a user's files are private by default.
 #[cfg(not(unix))]
 pub fn options(_mode: u32) -> OpenOptions {
     OpenOptions::new()
 }
 
 /// Writes the content to a new file in the same folder, syncs it and renames it over `path`. The
-/// caller holds the file's lock, and decides about modes by `create`, which opens the new file.
-/// Only a regular file is replaced: the caller resolves links, or they are an error.
+/// caller holds the file's lock. `create` opens the new file and decides its mode. Only a regular
+/// file is replaced: a link is an error unless the caller has resolved it.
 pub fn replace(
     path: &Path,
     content: &[u8],
@@ -52,8 +52,8 @@ pub fn replace(
     Ok(())
 }
 
-/// Gives a complete file its name, replacing a regular file if there is one. Everything that this
-/// package replaces is replaced here.
+/// Gives a complete file its name, replacing a regular file if there is one. All replacements of
+/// files in this package are made here.
 pub fn rename(new: &Path, path: &Path) -> io::Result<()> {
     check_replaceable(path)?;
     when_not_in_use(path, || fs::rename(new, path))?;
@@ -63,10 +63,10 @@ pub fn rename(new: &Path, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives a file the name `path` once its content is on disk, with the mode of the file that it replaces.
-/// Without `force` it replaces none: the error is `AlreadyExists`.
+/// Gives a file the name `path` once its content is on disk, with the mode of the file that it
+/// replaces. Without `force` it replaces none: the error is `AlreadyExists`.
 pub fn complete(new: &Path, path: &Path, force: bool) -> io::Result<()> {
-    // Somebody may have put a link there meanwhile.
+    // Somebody may have put a link there in the meantime.
     check_replaceable(new)?;
     let file = File::options().read(true).write(true).open(new)?;
     file.sync_all()?;
@@ -84,13 +84,13 @@ pub fn complete(new: &Path, path: &Path, force: bool) -> io::Result<()> {
     }
 }
 
-/// The error of a file whose permissions cannot be set.
+/// Returns the error for a file whose permissions cannot be set.
 pub fn no_modes(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{NO_MODES}: {error}"))
 }
 
-/// Removes a file, if there is one. What this package removes is removed here, but for the page of a login
-/// and its own locks, which nobody waits for.
+/// Removes a file, if there is one. All removals of files in this package are made here, except for
+/// the page of a login and for the package's own locks, for which nobody waits.
 pub fn remove(path: &Path) -> io::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "this is its one place")]
     match when_not_in_use(path, || fs::remove_file(path)) {
@@ -99,21 +99,22 @@ pub fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// An error if something other than a regular file is there: a rename would remove a device for all
-/// programs, if root does it. A link to anything is also something else.
+/// Fails if the path has something other than a regular file: run by root, a rename would remove a
+/// device for all programs. A link is not a regular file either.
 pub fn check_replaceable(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
             let what = "it is not a regular file, and only regular files are replaced";
             Err(io::Error::new(io::ErrorKind::InvalidInput, what))
         }
-        // A path that cannot be inspected cannot be replaced either: the rename says why.
+        // A path that cannot be inspected cannot be replaced either: the error of the rename says
+        // why.
         _ => Ok(()),
     }
 }
 
-/// An error if something other than a regular file is there, links followed: a pipe without a writer would
-/// be waited for, and a device may have no end.
+/// Fails if the path, with links followed, has something other than a regular file: opening a pipe
+/// without a writer would wait forever, and a device may have no end.
 pub fn check_regular(path: &Path) -> io::Result<()> {
     match fs::metadata(path)?.is_file() {
         true => Ok(()),
@@ -121,9 +122,10 @@ pub fn check_regular(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Opens, replaces or removes a file, and repeats what others prevent for a moment by doing so, too.
+/// Opens, replaces or removes a file, and retries if another program prevents it for a moment by
+/// doing the same.
 pub fn when_not_in_use<T>(path: &Path, attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    // To open a folder as a file is denied forever.
+    // Opening a folder as a file never succeeds.
     retry_while_in_use(IN_USE_TIMEOUT, |error| is_in_use(error) && !path.is_dir(), attempt)
 }
 
@@ -143,13 +145,14 @@ fn retry_while_in_use<T>(
     }
 }
 
-/// Windows does not replace a file that is open, nor open one that is being replaced or removed:
-/// ERROR_ACCESS_DENIED and ERROR_SHARING_VIOLATION. Elsewhere both are possible at any time.
+/// Returns true if the file is in use. Windows does not replace an open file, and does not open a
+/// file that is being replaced or removed: ERROR_ACCESS_DENIED and ERROR_SHARING_VIOLATION. Other
+/// systems allow both at any time.
 fn is_in_use(error: &io::Error) -> bool {
     cfg!(windows) && matches!(error.raw_os_error(), Some(5 | 32))
 }
 
-/// The folder of a file; a name alone is in the working folder.
+/// Returns the folder of a file; a bare name is in the working folder.
 pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
@@ -159,9 +162,9 @@ pub fn folder_of(path: &Path) -> &Path {
 }
 
 fn write(new: &Path, content: &[u8], create: impl Fn(&Path) -> io::Result<File>) -> io::Result<()> {
-    // Left behind by a process that died: under the lock no other process is writing it.
+    // A process that died left this file behind: under the lock, no other process is writing it.
     remove(new)?;
-    // On some file systems of Windows its name is free only once nobody has it open.
+    // On some Windows file systems, the name is free only when nobody has the file open.
     let mut file = when_not_in_use(new, || create(new))?;
     file.write_all(content)?;
     file.sync_all()
@@ -183,7 +186,7 @@ mod tests {
         let path = folder.join("file");
         let content = || fs::read(&path).expect("a file");
         replace(&path, b"one", create).expect("written");
-        // A process that died while it wrote.
+        // The file of a process that died while it wrote.
         fs::write(folder.join(".file.new"), b"tw").expect("written");
         replace(&path, b"two", create).expect("written");
         assert_eq!(content(), b"two");
@@ -244,7 +247,7 @@ mod tests {
         let (attempt, attempts) = failing(usize::MAX);
         let error = retry_while_in_use(Duration::from_millis(20), in_use, attempt);
         assert_eq!(error.expect_err("bounded").raw_os_error(), Some(5));
-        // On a busy machine the time may be up after the first one.
+        // On a busy machine the time may be up after the first attempt.
         assert!(attempts.get() >= 1);
         let (attempt, attempts) = failing(usize::MAX);
         retry_while_in_use(Duration::from_secs(60), |_| false, attempt).expect_err("another error");

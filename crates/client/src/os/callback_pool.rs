@@ -1,9 +1,9 @@
-//! Threads for code of the caller's, such as hooks and token stores, and for frame libraries.
+//! Threads for the caller's own code, such as hooks and token stores, and for frame libraries.
 //!
-//! Such code takes as long as it likes, and may wait for calls of its own, which need threads for their
-//! hooks. A pool of a fixed size that is full of hooks which wait for hooks would wait forever, and so would
-//! everything else that the pool is for, such as looking up names. So the runtime's own pool runs none of it,
-//! and a callback waits at most a tenth of a second for a thread.
+//! Such code may run for any time, and may wait for calls of its own, which need threads for their
+//! hooks. A pool of a fixed size that is full of hooks waiting for hooks would wait forever, and so
+//! would all other work of the pool, such as looking up names. The runtime's own pool therefore
+//! runs no callbacks, and a callback waits at most a tenth of a second for a thread.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,13 +19,13 @@ use crate::{
     },
 };
 
-/// The number of callbacks that run at once, unless they take long. More would only wait for each
+/// Number of callbacks that run at once, unless they take long. More would only wait for each
 /// other.
 const THREADS: usize = 64;
-/// The time that a callback waits for others to end. After that it gets a thread of its own.
+/// How long a callback waits for others to end. After that it gets a thread of its own.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 
-/// The callbacks that may begin at once.
+/// Permits for the callbacks that may begin at once.
 #[derive(Debug)]
 struct Free(Arc<Semaphore>);
 
@@ -40,13 +40,13 @@ pub async fn run<T: Send + 'static>(callback: impl FnOnce() -> T + Send + 'stati
     start(Box::new(callback)).await?.await
 }
 
-/// Starts a callback on a thread of the pool; its end can be waited for. Boxed, so that the code is compiled
-/// once for each type of result and not for each callback.
+/// Starts a callback on a thread of the pool; its end can be waited for. It is boxed, so that the
+/// code is compiled once for each type of result and not for each callback.
 pub async fn start<T: Send + 'static>(
     callback: Box<dyn FnOnce() -> T + Send>,
 ) -> Result<BoxFuture<'static, Result<T>>> {
     if simulated::is_on() {
-        // On the paused runtime: its time waits for the callback.
+        // On the paused runtime of a simulation, time waits for the callback.
         let task = tokio::task::spawn_blocking(callback);
         return Ok(Box::pin(async { task.await.map_err(|error| Error::aborted(&error)) }));
     }
@@ -60,7 +60,7 @@ pub async fn start<T: Send + 'static>(
     Ok(Box::pin(async { outcome.await.map_err(|_| Error::aborted(&"its callback panicked")) }))
 }
 
-/// Runs a callback that nobody waits for; not at all if there is no thread for it.
+/// Runs a callback that nobody waits for, or drops it if there is no thread for it.
 pub fn spawn(callback: impl FnOnce() + Send + 'static) {
     let _ = threads::run(Box::new(callback));
 }

@@ -1,8 +1,10 @@
-//! Random numbers of the operating system: for keys, nonces, salts and whatever else must not be guessed.
+//! Random numbers of the operating system: for keys, nonces, salts and other values that must not
+//! be guessed.
 
 use crate::error::{Error, NO_ENTROPY, Result};
 
-/// An error if there are none. A thread needs some for its first hash table, and panics without.
+/// Fails if the system has no random numbers. A thread needs some for its first hash table, and
+/// panics without them.
 pub fn check() -> Result<()> {
     fill(&mut [0; 16])
 }

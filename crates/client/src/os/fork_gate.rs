@@ -1,9 +1,9 @@
 //! Keeps a fork from happening while another thread is in the middle of certain code.
 //!
-//! The cryptographic library has locks of its own: an RSA key has one, and a list of blinding factors that
-//! are in use. A child that is forked while another thread holds one finds it locked forever. So a fork
-//! waits until no thread is inside, and threads wait for a fork. There is no lock of the system in this: the
-//! child has to find the gate usable, whatever happened in its parent.
+//! The cryptographic library has locks of its own: an RSA key has one for its list of blinding
+//! factors in use. A child that is forked while another thread holds such a lock finds it locked
+//! forever. A fork therefore waits until no thread is inside, and threads wait for a fork. The gate
+//! uses no lock of the system: the child has to find it usable, whatever happened in its parent.
 
 use std::{
     sync::atomic::{
@@ -17,7 +17,7 @@ use std::{
 /// The gate of the cryptographic library.
 pub static GATE: ForkGate = ForkGate::new();
 
-/// The number of threads inside, with `CLOSED` if a thread is forking; and which thread that is.
+/// Number of threads inside, with `CLOSED` while a thread is forking; and the thread that is.
 #[derive(Debug, Default)]
 pub struct ForkGate {
     state: AtomicUsize,
@@ -27,7 +27,8 @@ pub struct ForkGate {
 const CLOSED: usize = 1 << (usize::BITS - 1);
 const INTERVAL: Duration = Duration::from_micros(50);
 
-/// Runs what takes a lock that a forked child could find held, and takes milliseconds at most.
+/// Runs work that takes a lock which a forked child could find held. The work takes milliseconds at
+/// most.
 pub fn pass<T>(work: impl FnOnce() -> T) -> T {
     /// Leaves the gate when it is dropped, also if the work panics.
     struct Inside;
@@ -44,7 +45,7 @@ pub fn pass<T>(work: impl FnOnce() -> T) -> T {
 }
 
 impl ForkGate {
-    /// An open gate.
+    /// Creates an open gate.
     pub const fn new() -> Self {
         ForkGate { state: AtomicUsize::new(0), forking: AtomicUsize::new(0) }
     }
@@ -52,27 +53,29 @@ impl ForkGate {
     /// Enters, unless another thread is forking.
     fn try_enter(&self) -> bool {
         let enter = |state| {
-            // Code that the forking thread runs meanwhile does not wait for itself.
+            // Code that the forking thread runs while the gate is closed does not wait for the
+            // gate.
             let open = state & CLOSED == 0 || self.forking.load(Relaxed) == thread_address();
             if open { Some(state + 1) } else { None }
         };
         self.state.fetch_update(Acquire, Relaxed, enter).is_ok()
     }
 
-    /// Enters, when no other thread is forking.
+    /// Enters when no other thread is forking.
     pub fn enter(&self) {
         while !self.try_enter() {
             thread::sleep(INTERVAL);
         }
     }
 
-    /// Leaves, after it was entered.
+    /// Leaves the gate after `enter`.
     pub fn leave(&self) {
         self.state.fetch_sub(1, Release);
     }
 
-    /// Closes the gate, and waits for the threads inside, but no longer than `timeout`: to fork beside one
-    /// is better than never to fork. The calling thread is about to fork, and is not inside.
+    /// Closes the gate and waits for the threads inside, but at most for `timeout`: a fork beside a
+    /// thread inside is better than no fork at all. The calling thread is about to fork, and is not
+    /// inside.
     pub fn close(&self, timeout: Duration) {
         let deadline = std::time::Instant::now() + timeout;
         let shut = |state| if state & CLOSED == 0 { Some(state | CLOSED) } else { None };
@@ -90,23 +93,23 @@ impl ForkGate {
         }
     }
 
-    /// Opens it again, in the process that forked.
+    /// Opens the gate again, in the process that forked.
     pub fn open(&self) {
-        // Otherwise it is another thread, which is still forking, that closed it.
+        // If the addresses differ, another thread closed the gate and is still forking.
         if self.forking.load(Relaxed) == thread_address() {
             self.forking.store(0, Relaxed);
             self.state.fetch_and(!CLOSED, Release);
         }
     }
 
-    /// Opens it in a forked child, in which no other thread exists.
+    /// Opens the gate in a forked child, in which no other thread exists.
     pub fn reset(&self) {
         self.forking.store(0, Relaxed);
         self.state.store(0, Release);
     }
 }
 
-/// The address of what belongs to this thread alone, which tells it from all others.
+/// Identifies this thread by the address of a value that only this thread has.
 fn thread_address() -> usize {
     thread_local!(static OWN: u8 = const { 0 });
     OWN.with(|own| std::ptr::from_ref(own).addr())

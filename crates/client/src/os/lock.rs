@@ -41,7 +41,7 @@ impl FileLock {
     }
 }
 
-/// The error of a file that cannot be locked.
+/// Returns the error for a file that cannot be locked.
 pub fn no_locks(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{NO_LOCKS}: {error}"))
 }
@@ -54,7 +54,8 @@ pub struct LockFile {
 }
 
 impl LockFile {
-    /// Creates and locks the file; `None` if it is locked already, also by another part of this process.
+    /// Creates and locks the file; `None` if it is already locked, even by another part of this
+    /// process.
     pub fn acquire(path: &Path) -> io::Result<Option<Self>> {
         loop {
             let lock = LockFile { path: path.to_owned(), file: open(path)? };
@@ -68,7 +69,7 @@ impl LockFile {
         }
     }
 
-    /// Returns true if the file is still there, so that nobody else can have its lock.
+    /// Returns true if the file is still at its path, so that nobody else can have its lock.
     pub fn is_current(&self) -> bool {
         is_at(&self.file, &self.path)
     }
@@ -83,7 +84,7 @@ impl LockFile {
     }
 }
 
-/// Returns true if this open file is the one at the path. On Windows, one that is open is not replaced.
+/// Returns true if this open file is the one at the path. Windows does not replace an open file.
 pub fn is_at(file: &File, path: &Path) -> bool {
     #[cfg(unix)]
     let id = |metadata: fs::Metadata| {
@@ -96,7 +97,7 @@ pub fn is_at(file: &File, path: &Path) -> bool {
     matches!((here, there), (Ok(here), Ok(there)) if here == there)
 }
 
-/// Opens the file; what is not a regular file is an error.
+/// Opens the file. Anything other than a regular file is an error.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = atomic_file::options(0o666);
     let file = options.read(true).write(true).create(true).truncate(false).open(path)?;

@@ -1,4 +1,4 @@
-//! The operating system: files, locks, clocks, threads, and what belongs to one process.
+//! The operating system: files, locks, clocks, threads, and state that belongs to one process.
 
 pub mod atomic_file;
 pub mod callback_pool;

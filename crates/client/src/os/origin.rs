@@ -9,13 +9,13 @@ tokio::task_local! {
 /// The origin of a call.
 #[derive(Clone, Default)]
 pub struct Origin {
-    /// The code that made it.
+    /// The code that made the call.
     pub caller: Option<Caller>,
-    /// True if another call waits for that code: a signal handler, a finalizer or a hook. Then this
-    /// call must not wait for anything that the other one may hold.
+    /// True if another call waits for the code that made this one: a signal handler, a finalizer or
+    /// a hook. This call must then not wait for anything that the other call may hold.
     pub is_nested: bool,
-    /// The login slot that is being refreshed by the call which waits for that code, by its address: this
-    /// call must not wait for that refresh.
+    /// The login slot, by its address, that is being refreshed by the call which waits for that
+    /// code. This call must not wait for that refresh.
     pub refreshing: Option<usize>,
 }
 
@@ -23,12 +23,13 @@ thread_local! {
     static REFRESHING: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// The login slot that is being refreshed by the call which waits for the code of this thread.
+/// Returns the login slot that is being refreshed by the call which waits for the code of this
+/// thread.
 pub fn refreshing() -> Option<usize> {
     REFRESHING.get()
 }
 
-/// Runs code of the caller's that a call of this origin waits for.
+/// Runs the caller's own code, for which a call of this origin waits.
 pub fn waited_for_by<T>(origin: &Origin, work: impl FnOnce() -> T) -> T {
     let before = REFRESHING.replace(origin.refreshing);
     let outcome = work();
@@ -44,7 +45,8 @@ pub fn on_behalf_of<F: Future>(origin: Origin, future: F) -> impl Future<Output 
     ORIGIN.scope(origin, future)
 }
 
-/// The origin of the call that is running; tasks that it spawns have to be given it.
+/// Returns the origin of the call that is running. A call has to pass its origin to the tasks that
+/// it spawns.
 pub fn origin() -> Origin {
     ORIGIN.try_with(Clone::clone).unwrap_or_default()
 }

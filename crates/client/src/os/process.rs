@@ -1,6 +1,7 @@
 //! Values that belong to one process: a forked child begins with its own.
 //!
-//! A client has one `PerProcess`, and all that clients share is in another one, which `shared` reads.
+//! Each client has a `PerProcess`. The state that all clients share is in another one, which
+//! `shared` reads.
 
 use std::{
     any::{Any, TypeId},
@@ -20,25 +21,25 @@ use crate::error::{Error, Result};
 pub struct PerProcess<T>(ArcSwapOption<(u32, Arc<T>)>);
 
 impl<T: Send + Sync + 'static> PerProcess<T> {
-    /// Creates it without a value.
+    /// Creates a value that is not yet set.
     pub const fn new() -> Self {
         PerProcess(ArcSwapOption::const_empty())
     }
 
-    /// The value of this process, if it was created.
+    /// Returns the value of this process, if it was created.
     pub fn get(&self) -> Option<Arc<T>> {
         let entry = self.0.load();
         entry.as_ref().filter(|entry| entry.0 == id()).map(|entry| entry.1.clone())
     }
 
-    /// Removes this process's value; it lives on for those who hold it.
+    /// Forgets this process's value, which lives on for its other holders.
     pub fn forget(&self) {
         if self.get().is_some() {
             self.0.store(None);
         }
     }
 
-    /// The value of this process.
+    /// Returns the value of this process.
     pub fn get_or_make(&self, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         if let Some(value) = self.get() {
             return Ok(value);
@@ -55,8 +56,8 @@ impl<T: Send + Sync + 'static> PerProcess<T> {
             }
             let before = self.0.compare_and_swap(&current, Some(created.clone()));
             if arc_ptr(before.as_ref()) == arc_ptr(current.as_ref()) {
-                // The parent's value: its threads do not exist here, so dropping it could wait for
-                // them forever. It is leaked once per fork.
+                // The entry has the parent's value. Its threads do not exist here, so dropping it
+                // could wait for them forever. It is leaked once per fork.
                 if let Some(parent) = current {
                     std::mem::forget(parent);
                 }
@@ -68,7 +69,8 @@ impl<T: Send + Sync + 'static> PerProcess<T> {
 }
 
 impl<T> Drop for PerProcess<T> {
-    /// Leaves the parent's value alone: closing its connections here would close them there.
+    /// Does not drop the parent's value: closing its connections here would also close them in the
+    /// parent.
     fn drop(&mut self) {
         if let Some(entry) = self.0.swap(None)
             && entry.0 != id()
@@ -94,15 +96,16 @@ fn arc_ptr<T>(arc: Option<&Arc<T>>) -> *const T {
     arc.map_or(std::ptr::null(), Arc::as_ptr)
 }
 
-/// The values that the clients of a process share, such as its runtime and connections: one of each type.
+/// The values that the clients of a process share, such as its runtime and connections: one of each
+/// type.
 static SHARED: PerProcess<Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>> = PerProcess::new();
 
-/// The value of a type that the clients of this process share.
+/// Returns the value of a type that the clients of this process share.
 pub fn shared<T: Default + Send + Sync + 'static>() -> Result<Arc<T>> {
     shared_or_make(|| Ok(T::default()))
 }
 
-/// The same, of a type whose first value can fail to be made.
+/// Returns the shared value of a type whose first value may fail to be created.
 pub fn shared_or_make<T: Send + Sync + 'static>(
     make: impl FnOnce() -> Result<T>,
 ) -> Result<Arc<T>> {
@@ -119,11 +122,11 @@ pub fn shared_or_make<T: Send + Sync + 'static>(
     value.downcast().map_err(|_| Error::internal("a value of another type is shared"))
 }
 
-/// The id of this process, if it is remembered; otherwise 0.
+/// The remembered id of this process; 0 if it is not remembered.
 static ID: AtomicU32 = AtomicU32::new(0);
 static REMEMBERS_ID: AtomicBool = AtomicBool::new(false);
 
-/// The id of this process.
+/// Returns the id of this process.
 pub fn id() -> u32 {
     match ID.load(Relaxed) {
         0 => {
@@ -137,13 +140,13 @@ pub fn id() -> u32 {
     }
 }
 
-/// Remembers the id from now on: a request would ask for it five times. In each child that is
-/// forked, `forget_id` has to be called first.
+/// Remembers the id from now on: a request would ask the system for it five times. A forked child
+/// has to call `forget_id` first.
 pub fn remember_id() {
     REMEMBERS_ID.store(true, Relaxed);
 }
 
-/// Called in a child that was forked: its id is another one.
+/// Forgets the id. A forked child calls it, because its id is another one.
 pub fn forget_id() {
     ID.store(0, Relaxed);
 }

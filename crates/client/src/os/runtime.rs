@@ -13,25 +13,27 @@ use tokio::runtime::{Builder, Runtime};
 use super::{entropy, process, simulated, threads};
 use crate::error::{Delivery, ErrorKind, Result};
 
-/// The most worker threads. Sending, signing and scanning take less time than the one thread that uses the
-/// responses, so more workers would only wake each other: 16 workers on two cores cost a sixth more CPU for
-/// the same requests.
+/// Maximum number of worker threads. Sending, signing and scanning take less time than the one
+/// thread that uses the responses, so more workers would only wake each other: on two cores, 16
+/// workers cost a sixth more CPU for the same requests.
 const WORKERS_MAX: usize = 4;
 
-/// The one tokio runtime of this process.
+/// Returns the one tokio runtime of this process.
 pub fn runtime() -> Result<Arc<Runtime>> {
     process::shared_or_make(|| {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let workers = cores.min(WORKERS_MAX);
-        // tokio panics if it cannot start a worker, and on the way waits for ever for those that it has started.
+        // tokio panics if it cannot start a worker, and before that waits forever for the workers
+        // that it has started.
         threads::check_room(workers)?;
         entropy::check()?;
         let mut builder = Builder::new_multi_thread();
         builder.worker_threads(workers).thread_name("boardlot").on_thread_start(|| {
-            // Its keys of hash tables, for later: the system may refuse random numbers then.
+            // Gets this thread's keys for hash tables now, because the system may refuse random
+            // numbers later.
             let _ = RandomState::new();
         });
-        // The room may be gone meanwhile.
+        // The resources may be gone by now.
         catch_unwind(AssertUnwindSafe(|| build(&mut builder)))
             .unwrap_or_else(|_| Err(threads::unavailable(&io::ErrorKind::WouldBlock.into())))
     })
@@ -45,7 +47,8 @@ pub fn build(builder: &mut Builder) -> Result<Runtime> {
     })
 }
 
-/// Spawns a task on the runtime of the process: it continues if the call that spawns it ends.
+/// Spawns a task on the runtime of the process: the task continues if the call that spawned it
+/// ends.
 pub fn spawn_shared(task: impl Future<Output = ()> + Send + 'static) -> Result<()> {
     if simulated::is_on() {
         tokio::spawn(task);

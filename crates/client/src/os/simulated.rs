@@ -1,6 +1,6 @@
-//! Clocks and randomness that requests depend on. A simulation replaces both, and nothing else: its
-//! time is tokio's, which it pauses, and its randomness comes from a seed. `tests/simulation/` does
-//! so.
+//! Clocks and randomness that requests depend on. A simulation, such as those in
+//! `tests/simulation/`, replaces both, and nothing else: its time is tokio's, which it pauses, and
+//! its randomness comes from a seed.
 
 use std::{
     sync::{
@@ -15,10 +15,10 @@ use tokio::time::Instant;
 
 use super::threads;
 
-/// The beginning of simulated time: seconds since 1970.
+/// Start of simulated time: seconds since 1970.
 const EPOCH: Duration = Duration::from_secs(1_790_000_000);
 
-/// Up to this, the error of a timer would be as long as the wait.
+/// Longest wait without a timer: the error of a timer would be as long as the wait.
 const SHORT_SLEEP: Duration = Duration::from_millis(2);
 
 static SIMULATION: ArcSwapOption<Simulation> = ArcSwapOption::const_empty();
@@ -28,24 +28,24 @@ struct Simulation {
     random: AtomicU64,
 }
 
-/// Replaces the time from now on by that of the current runtime, which has paused it, and
+/// From now on, replaces the time by that of the current runtime, which has paused it, and
 /// randomness by that of the seed.
 pub fn begin(seed: u64) {
     let simulation = Simulation { start: Instant::now(), random: AtomicU64::new(seed) };
     SIMULATION.store(Some(Arc::new(simulation)));
 }
 
-/// Returns true if this is a simulation: then everything runs on the current runtime.
+/// Returns true in a simulation, in which everything runs on the current runtime.
 pub fn is_on() -> bool {
     SIMULATION.load().is_some()
 }
 
-/// A moment of the clock that is never set.
+/// Returns the current instant of the clock that is never set.
 pub fn instant() -> std::time::Instant {
     Instant::now().into_std()
 }
 
-/// The time of day.
+/// Returns the time of day.
 pub fn since_1970() -> Duration {
     match &*SIMULATION.load() {
         Some(simulation) => EPOCH + simulation.start.elapsed(),
@@ -53,26 +53,26 @@ pub fn since_1970() -> Duration {
     }
 }
 
-/// The simulated time since the machine was started; none outside of a simulation.
+/// Returns the simulated time since the machine was started; none outside of a simulation.
 pub fn since_boot() -> Option<Duration> {
     SIMULATION.load().as_ref().map(|simulation| EPOCH + simulation.start.elapsed())
 }
 
-/// Waits this long. The timers of a runtime take up to two milliseconds more, so for a short wait a thread
-/// sleeps.
+/// Waits this long. The timers of a runtime take up to two milliseconds longer, so a thread sleeps
+/// for a short wait.
 pub async fn sleep(duration: Duration) {
     if is_on() || duration > SHORT_SLEEP {
         tokio::time::sleep(duration).await;
     } else if !duration.is_zero() {
         match threads::run_for(move || std::thread::sleep(duration)) {
             Ok(slept) => _ = slept.await,
-            // Rather late than not at all.
+            // A late end is better than none.
             Err(_) => tokio::time::sleep(duration).await,
         }
     }
 }
 
-/// A random number from 0 to 1.
+/// Returns a random number from 0 to 1.
 pub fn random_share() -> f64 {
     match &*SIMULATION.load() {
         // SplitMix64.

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// A task on the current runtime that is aborted when this is dropped. After a fork, the child has the
-/// handle of a task that does not run there, and leaves it alone.
+/// A task on the current runtime that is aborted when this is dropped. A forked child has the
+/// handle of a task that does not run there, and does nothing with it.
 #[derive(Debug)]
 pub struct AbortOnDrop<T> {
     task: Task<T>,
@@ -21,22 +21,22 @@ pub struct AbortOnDrop<T> {
 
 #[derive(Debug)]
 enum Task<T> {
-    /// It ended at its first poll. `None` once this has been returned.
+    /// The task ended at its first poll. `None` once its result has been returned.
     Ended(Option<Result<T>>),
     Running(JoinHandle<Result<T>>),
 }
 
 impl<T: Send + 'static> AbortOnDrop<T> {
-    /// Starts a task, for the same caller. Boxed, so that tokio's code for a task is compiled once for each
-    /// `T` and not for each future.
+    /// Starts a task with the origin of the current call. It is boxed, so that tokio's code for a
+    /// task is compiled once for each `T` and not for each future.
     pub fn spawn(future: BoxFuture<'static, Result<T>>) -> Self {
         Self::new(Task::Running(tokio::spawn(on_behalf_of(origin(), future))))
     }
 
-    /// The same, but what the first poll completes is completed here: to wake a thread for it would
-    /// take longer.
+    /// Starts a task, but completes it here if its first poll does: waking a thread would take
+    /// longer.
     pub fn poll_or_spawn(mut future: BoxFuture<'static, Result<T>>) -> Self {
-        // The waker may do nothing, since a spawned future is polled again.
+        // The waker may do nothing, because a spawned future is polled again.
         match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(outcome) => Self::new(Task::Ended(Some(outcome))),
             Poll::Pending => Self::spawn(future),
@@ -47,7 +47,7 @@ impl<T: Send + 'static> AbortOnDrop<T> {
         AbortOnDrop { task, process: id() }
     }
 
-    /// The outcome of the task. If this is cancelled, it can be called again.
+    /// Returns the outcome of the task. If the wait is cancelled, this can be called again.
     pub async fn join(&mut self) -> Result<T> {
         match &mut self.task {
             Task::Running(task) => task.await.map_err(|error| Error::aborted(&error))?,

@@ -1,4 +1,4 @@
-//! Texts and paths as users have them.
+//! Texts and paths as users write them.
 
 use std::{
     io,
@@ -12,20 +12,21 @@ use crate::error::{Error, NO_HOME, Result};
 /// The byte order mark that editors of Windows put before UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A text that was read, without the byte order mark at its start. Every text is read through this.
+/// Removes the byte order mark at the start of a text. Every text that is read goes through this
+/// function.
 pub fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(MARK).unwrap_or(bytes)
 }
 
-/// The text of a file, without that mark.
+/// Returns the text of a file without the byte order mark.
 pub fn text(bytes: &[u8]) -> io::Result<String> {
     let text = str::from_utf8(without_mark(bytes));
     text.map(str::to_owned)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// The path with the user's home folder for a `~` at its start. Every path that a user wrote goes through
-/// this.
+/// Replaces a `~` at the start of a path by the user's home folder. Every path that a user wrote
+/// goes through this function.
 pub fn expand_user(path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), std::env::home_dir()) {
         (Ok(rest), Some(home)) => home.join(rest),
@@ -33,12 +34,12 @@ pub fn expand_user(path: &Path) -> PathBuf {
     }
 }
 
-/// The folder of the user's configuration.
+/// Returns the folder of the user's configuration.
 pub fn config_folder() -> Result<PathBuf> {
     base_folder("XDG_CONFIG_HOME", || Ok(etcetera::choose_base_strategy()?.config_dir()))
 }
 
-/// The folder of the user's state.
+/// Returns the folder of the user's state.
 pub fn state_folder() -> Result<PathBuf> {
     base_folder("XDG_STATE_HOME", || {
         let strategy = etcetera::choose_base_strategy()?;
@@ -46,8 +47,8 @@ pub fn state_folder() -> Result<PathBuf> {
     })
 }
 
-/// The folder for this program of one kind. The variable alone is enough, without any home folder, as for a
-/// service of systemd.
+/// Returns this program's folder of one kind. The variable suffices without a home folder, as in a
+/// systemd service.
 fn base_folder(
     variable: &str,
     otherwise: impl FnOnce() -> Result<PathBuf, HomeDirError>,
@@ -60,14 +61,14 @@ fn base_folder(
     Ok(folder.join("boardlot"))
 }
 
-/// The extensions of the files that users name, by which a path is told from a secret.
+/// Extensions of the files that users name, which distinguish a path from a secret.
 const EXTENSIONS: [&str; 22] = [
     "pem", "key", "der", "p8", "pk8", "crt", "cer", "txt", "text", "md", "enc", "json", "jsonl",
     "toml", "conf", "cfg", "ini", "env", "yaml", "yml", "db", "secret",
 ];
 
-/// The names of files for a secret, as docs and secret managers write them: whoever passes one means the
-/// file, and as a secret it would be none.
+/// Names of files for a secret, as docs and secret managers write them. A caller who passes one
+/// means the file; as a secret, the name would be none.
 const NAMES: [&str; 16] = [
     "passphrase",
     "passphrases",
@@ -87,14 +88,14 @@ const NAMES: [&str; 16] = [
     "private",
 ];
 
-/// The path of a file with a secret, for an error. What was passed may be the secret itself: what neither
-/// exists nor looks like a path is not shown.
+/// Shows the path of a file with a secret, for an error. The argument may be the secret itself, so
+/// a text that neither exists as a file nor looks like a path is not shown.
 pub fn shown_path(path: &Path) -> String {
     let text = path.to_string_lossy();
     if text.trim().is_empty() {
         return format!("'{text}'");
     }
-    // Not the root alone: a secret in Base64 may begin with a slash.
+    // The root alone does not suffice: a secret in Base64 may begin with a slash.
     let is_told = |folder: &&Path| folder.file_name().is_some() && folder.is_dir();
     let folder = path.ancestors().skip(1).find(is_told);
     let missing = folder.and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path);
@@ -124,15 +125,16 @@ fn is_known_name(path: &Path) -> bool {
     folders_are_words && name.split(['-', '_']).all(is_name)
 }
 
-/// Returns true for a name alone, also in the folders that a program puts before it: the working folder
-/// and that of the configuration.
+/// Returns true for a bare name, also in the folders that a program puts before it: the working
+/// folder and the configuration folder.
 fn is_name(path: &Path) -> bool {
     let folders = [std::env::current_dir().ok(), config_folder().ok()];
     let within = folders.iter().flatten().find_map(|folder| path.strip_prefix(folder).ok());
     within.unwrap_or(path).components().nth(1).is_none()
 }
 
-/// Returns true for a name of a path such as `live-keys` or `Users`, and false for a part of a Base64 text.
+/// Returns true for a name of a path such as `live-keys` or `Users`, and false for a part of a
+/// Base64 text.
 fn is_of_words(name: &str) -> bool {
     name.split(['-', '_', '.', ' ', ':']).all(|word| {
         let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());

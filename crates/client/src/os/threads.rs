@@ -1,5 +1,6 @@
-//! Threads for single blocking jobs. If the system starts no more, that is an error of the call which needs
-//! one: tokio's own pool panics without a thread, and with all of its threads busy it waits for one of them.
+//! Threads for single blocking jobs. If the system starts no more threads, the call that needs one
+//! fails. tokio's own pool panics without a thread, and with all of its threads busy it waits for
+//! one of them.
 
 use std::{
     fs, io,
@@ -23,7 +24,7 @@ const IDLE_MAX: Duration = Duration::from_secs(10);
 /// A job for a thread.
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The threads of this process that wait for a job; the one that began to wait last is the last.
+/// The threads of this process that wait for a job; the last one began to wait last.
 #[derive(Debug, Default)]
 struct IdleThreads(Mutex<Vec<IdleThread>>);
 
@@ -33,7 +34,7 @@ struct IdleThread {
     jobs: mpsc::Sender<Job>,
 }
 
-/// Runs a job on a thread that is idle, or on a new one.
+/// Runs a job on an idle thread, or on a new one.
 pub fn run(mut job: Job) -> Result<()> {
     let threads = process::shared::<IdleThreads>()?;
     while let Some(idle) = threads.pop() {
@@ -45,7 +46,7 @@ pub fn run(mut job: Job) -> Result<()> {
     start("boardlot-callback", move || threads.work(job))
 }
 
-/// The same, and passes on what the job returns; nothing if it panics.
+/// Runs a job and passes on its result; nothing if the job panics.
 pub fn run_for<T: Send + 'static>(
     job: impl FnOnce() -> T + Send + 'static,
 ) -> Result<oneshot::Receiver<T>> {
@@ -56,13 +57,14 @@ pub fn run_for<T: Send + 'static>(
     Ok(receiver)
 }
 
-/// Starts a thread. The work does not run if there is an error.
+/// Starts a thread. If it returns an error, the work does not run.
 pub fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<()> {
     entropy::check()?;
     Builder::new().name(name.to_owned()).spawn(work).map(drop).map_err(|error| unavailable(&error))
 }
 
-/// An error if the system would not start so many threads more. They were all there at once, and are gone.
+/// Fails if the system would not start this many more threads. All of them are started at once, and
+/// have ended when this returns.
 pub fn check_room(count: usize) -> Result<()> {
     let started: Result<Vec<_>> = (0..count).map(|_| Probe::start()).collect();
     started.map(|probes| probes.into_iter().for_each(Probe::end))
@@ -85,7 +87,8 @@ impl Probe {
         Ok(Probe { thread: thread.map_err(|error| unavailable(&error))?, end })
     }
 
-    /// Ends it, and waits until the system counts it no more: Linux does so a moment after a join.
+    /// Ends the thread, and waits until the system no longer counts it: Linux counts it until a
+    /// moment after the join.
     fn end(self) {
         drop(self.end);
         let Ok(Some(own)) = self.thread.join() else { return };
@@ -97,7 +100,7 @@ impl Probe {
     }
 }
 
-/// The error of a thread that cannot be started; its hint is that of all missing resources.
+/// Returns the error for a thread that cannot be started, with the hint for missing resources.
 pub fn unavailable(error: &io::Error) -> Error {
     let message = format!("{NO_THREAD}: {error}");
     ErrorKind::Transport { message, sent: Delivery::NotSent }.into()
@@ -108,7 +111,7 @@ impl IdleThreads {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
-    /// Runs a job, then others as long as they arrive.
+    /// Runs a job, and then others as they arrive.
     fn work(&self, first: Job) {
         let (jobs, inbox) = mpsc::channel();
         let id = current().id();
@@ -119,7 +122,7 @@ impl IdleThreads {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).push(idle);
             let next = inbox.recv_timeout(IDLE_MAX).or_else(|error| match error {
                 RecvTimeoutError::Timeout if self.forget(id) => Err(mpsc::RecvError),
-                // It was just taken for a job.
+                // The thread was just taken for a job.
                 _ => inbox.recv(),
             });
             match next {
@@ -129,7 +132,7 @@ impl IdleThreads {
         }
     }
 
-    /// Returns true if that thread was idle.
+    /// Removes that thread. Returns true if it was idle.
     fn forget(&self, id: ThreadId) -> bool {
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = idle.len();

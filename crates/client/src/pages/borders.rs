@@ -1,4 +1,5 @@
-//! The records near the borders of windows: each that a window drops must be among those of its owner.
+//! Checks the records near the borders of windows: a record that one window drops must be among the
+//! records of the window that owns it.
 
 use std::{
     collections::HashSet,
@@ -11,7 +12,7 @@ use super::{
 };
 use crate::{decode::Page, error::Result};
 
-/// The windows of a list that are read, with the number of the call that each is of.
+/// The windows of a list that are read, with the number of each window's call.
 #[derive(Debug, Default)]
 pub struct Borders {
     windows: Vec<(usize, Window)>,
@@ -22,9 +23,9 @@ pub struct Borders {
 #[derive(Debug, Clone, Default)]
 struct Read {
     own: HashSet<String>,
-    /// Of other windows, by their index.
+    /// Records of other windows that this window dropped, by the index of their window.
     dropped: HashSet<(usize, String)>,
-    /// True once all of its pages were read, from the first one on.
+    /// True once all pages of the window were read, from the first one on.
     is_complete: bool,
 }
 
@@ -38,8 +39,8 @@ impl Borders {
     ///
     /// # Errors
     ///
-    /// A record has no time, or is of no window that could have been requested with this one: the service does
-    /// not keep to the range.
+    /// A record has no time, or belongs to no window that could have been requested with this one:
+    /// the service does not respect the range.
     pub fn retain_own(
         &self,
         index: usize,
@@ -83,7 +84,7 @@ impl Borders {
         Ok(())
     }
 
-    /// Notes that a window was read from its first page to its last one, which is this.
+    /// Notes that a window was read from its first page to its last page, `last`.
     ///
     /// # Errors
     ///

@@ -17,7 +17,7 @@ struct Checkpoint {
     /// The address of the service.
     service: String,
     call: String,
-    /// The account or plate, for the error about a checkpoint of another one.
+    /// The account or plate, for the error when a checkpoint is used with another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     of: Option<String>,
     /// A digest of the call and its arguments.
@@ -29,7 +29,7 @@ struct Checkpoint {
 
 const VERSION: u32 = 2;
 
-/// The checkpoint of a position; an error if the service's cursor has a secret.
+/// Writes the checkpoint of a position. Fails if the service's cursor has a secret.
 pub(super) fn write(position: &Position, core: &Core) -> Result<String> {
     let Core { source, listing, .. } = core;
     let failed = position.keys.iter().flat_map(|keys| &keys.begun);
@@ -46,7 +46,7 @@ pub(super) fn write(position: &Position, core: &Core) -> Result<String> {
     Ok(text_of(position, listing, source.origin()))
 }
 
-/// The checkpoint of a position in this list of the service at `origin`.
+/// Writes the checkpoint of a position in this list of the service at `origin`.
 pub fn text_of(position: &Position, listing: &Listing, origin: &str) -> String {
     let mut checkpoint = Checkpoint {
         boardlot: VERSION,
@@ -74,7 +74,7 @@ fn not_a_checkpoint(text: &str) -> Error {
     }
 }
 
-/// The position in a checkpoint of this list.
+/// Reads the position from a checkpoint of this list.
 pub fn read(text: &str, listing: &Listing, origin: &str) -> Result<Position> {
     let mut checkpoint: Checkpoint = serde_json::from_slice(without_mark(text.as_bytes()))
         .map_err(|_| not_a_checkpoint(text))?;
@@ -105,7 +105,7 @@ pub fn read(text: &str, listing: &Listing, origin: &str) -> Result<Position> {
     let started = at.cursor.is_some() || at.row > 0 || at.window > 0 || at.part.is_some();
     let positions = || at.keys.iter().flat_map(|left| &left.begun).chain([&at]);
     let misplaced = match listing.time_range() {
-        // The range is fixed by the first page.
+        // The first page fixes the range.
         Some(_) => at.range.is_none() && started,
         None => positions().any(|at| at.range.is_some() && at.range != listing.given_range()),
     };
@@ -118,7 +118,8 @@ pub fn read(text: &str, listing: &Listing, origin: &str) -> Result<Position> {
     Ok(at)
 }
 
-/// Names what both are of, if these are other accounts or plates.
+/// Returns the error for a checkpoint of another call. It names the accounts or plates if they
+/// differ.
 fn of_another_call(checkpoint: &Checkpoint, listing: &Listing) -> Error {
     let call = checkpoint.call.escape_debug();
     let expected = "pass the same arguments to the same method";
@@ -142,12 +143,12 @@ fn has_part(at: &Position, listing: &Listing) -> bool {
 }
 
 impl Checkpoint {
-    /// A digest of everything but the checksum, which must be empty.
+    /// Computes a digest of everything but the checksum, which must be empty.
     fn digest(&self) -> String {
         short_digest(&self.to_json(), 16)
     }
 
-    /// Strings and numbers: serializing them cannot fail.
+    /// Serializes strings and numbers, which cannot fail.
     fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }

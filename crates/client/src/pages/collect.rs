@@ -1,4 +1,4 @@
-//! The records that follow a place in a list as one result, for `all` and for frames.
+//! Collects the records after a place in a list as one result, for `all` and for frames.
 
 use std::{
     collections::VecDeque,
@@ -22,26 +22,26 @@ use crate::{
     os::task::AbortOnDrop,
 };
 
-/// A place in a list: after so many records of a page, or before the first page.
+/// A place in a list: after this many records of a page, or before the first page.
 #[derive(Debug, Clone, Default)]
 pub struct Place {
     /// The page.
     pub page: Option<Arc<ListedPage>>,
-    /// The number of its records before the place.
+    /// Number of the page's records before the place.
     pub row: usize,
 }
 
-/// The most that is collected.
+/// Limits on the collected records.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Limits {
-    /// This many records.
+    /// Maximum number of records.
     pub items: Option<usize>,
-    /// The records of this many pages.
+    /// Maximum number of pages.
     pub pages: Option<usize>,
 }
 
-/// All records of a list, or those after a record of one of its pages: the parts that are read side by side
-/// concurrently, each by a task of its own.
+/// Collects all records of a list, or the records after a record of one of its pages. Parts are
+/// read concurrently, each by a task of its own.
 pub async fn collect_all<S: Sink>(
     list: &Arc<List>,
     begun: Option<(Arc<ListedPage>, usize)>,
@@ -74,7 +74,8 @@ pub async fn collect_all<S: Sink>(
     let (mut sinks, mut last, mut failures) = (Vec::new(), None, failures);
     let mut failed_key = None;
     for (part, drained) in list.parts.iter().skip(first).zip(drained) {
-        // The windows of a key after one that failed: a resume tries it again from there.
+        // These are the windows of a key after one that failed: a resume retries the key from
+        // there.
         if failed_key == Some(part.number) {
             continue;
         }
@@ -90,8 +91,8 @@ pub async fn collect_all<S: Sink>(
     Ok((sinks, Place { page: end, row }))
 }
 
-/// One page after another from a place on, the first one of a list by `first`; none is requested that may be beyond the
-/// limits.
+/// Collects page after page from a place on; `first` returns the first page of a list. Requests no
+/// page that may be beyond the limits.
 pub async fn collect_up_to<S: Sink>(
     from: &Place,
     first: impl AsyncFnOnce() -> Result<Option<Arc<ListedPage>>>,
@@ -121,24 +122,25 @@ pub async fn collect_up_to<S: Sink>(
     Ok((sink, place))
 }
 
-/// Where the collecting of a part begins.
+/// The beginning of a part's records.
 enum Start {
     /// At a record of a page.
     Within(Arc<ListedPage>, usize),
-    /// After a page that is the last one of the part before it.
+    /// After a page that ends the previous part.
     After(Arc<ListedPage>),
     Beginning,
 }
 
-/// A part of which all records were collected.
+/// A part whose records were all collected.
 struct Drained<S> {
     sink: S,
-    /// Its last page.
+    /// The last page of the part.
     last: FetchedPage,
     failure: Option<Failure>,
 }
 
-/// A page that is being collected. One that the iteration knows may have requested the page after it.
+/// A page that is being collected. A page that the iteration knows may already have requested the
+/// next one.
 enum Collected {
     Listed(Arc<ListedPage>),
     Fetched(Box<FetchedPage>),
@@ -152,7 +154,7 @@ impl Collected {
         }
     }
 
-    /// The page after it in its part.
+    /// Returns the next page of its part.
     async fn next(&self, part: &Part) -> Result<Option<Self>> {
         if let Collected::Listed(page) = self
             && page.fetched().after.is_some()
@@ -163,7 +165,7 @@ impl Collected {
         Ok(part.next(self.fetched()).await?.map(|page| Collected::Fetched(Box::new(page))))
     }
 
-    /// The failure that it stands for, in this part.
+    /// Returns the failure that an empty page represents, in this part.
     fn failure(&self, key: Option<&Arc<str>>) -> Option<Failure> {
         let Collected::Listed(page) = self else { return None };
         page.failures().last().filter(|failure| Some(&failure.key) == key).cloned()
@@ -193,7 +195,8 @@ async fn drain<S: Sink>(
     };
     let (mut page, mut row, mut known) = begun;
     loop {
-        // The next page is requested first, so that this one is collected while it is on its way.
+        // Requests the next page first, so that this page is collected while the next one is on its
+        // way.
         let next = async {
             match known.pop_front() {
                 Some(page) => Ok(Some(Collected::Fetched(Box::new(page)))),
@@ -219,7 +222,8 @@ async fn drain<S: Sink>(
     }
 }
 
-/// The first page that is collected, the record that it begins at, and the pages after it that are known.
+/// Returns the first page to collect, the index of the first record in it, and the known pages
+/// after it.
 async fn begin(
     list: &Arc<List>,
     index: usize,

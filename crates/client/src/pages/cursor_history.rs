@@ -6,13 +6,14 @@ use base64::{DecodeError, Engine, engine::general_purpose::STANDARD_NO_PAD};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// The digest of every cursor so far, with the number of the first page that was requested with it: a page that is
-/// requested again is followed by the same cursor as before.
+/// The digest of every cursor so far, with the number of the first page that was requested with it.
+/// The number is needed because a page that is requested again is followed by the same cursor as
+/// before.
 #[derive(Debug, Default)]
 pub struct CursorHistory(HashMap<CursorDigest, usize>);
 
-/// The cursors of the pages before a position. Each page adds one, and shares the others with the positions
-/// before it.
+/// The cursors of the pages before a position. Each page adds one cursor, and shares the others
+/// with earlier positions.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct UsedCursors(Option<Arc<UsedCursor>>);
@@ -20,32 +21,34 @@ pub struct UsedCursors(Option<Arc<UsedCursor>>);
 #[derive(Debug)]
 struct UsedCursor {
     digest: CursorDigest,
-    /// The first digest, and those divisible by `SAMPLED` that are smaller than all such digests after
-    /// them: some for each doubling of the pages. The smallest of a circle stays, so one that is longer than
-    /// `LATEST` is noticed in its second round (Nivasch, "Cycle detection using a stack", 2004).
+    /// The first digest, and later ones: digests divisible by `SAMPLED` that are smaller than all
+    /// such digests after them, a few for each doubling of the pages. The smallest digest of a
+    /// cycle stays, so a cycle longer than `LATEST` is detected in its second round (Nivasch,
+    /// "Cycle detection using a stack", 2004).
     milestones: Arc<[CursorDigest]>,
     before: UsedCursors,
 }
 
-/// 48 bits of a digest: among 20,000 cursors (a million fills), the probability that two are equal is
-/// one in a million.
+/// 48 bits of a digest: among 20,000 cursors (a million fills), the probability that two are equal
+/// is one in a million.
 pub type CursorDigest = u64;
 const DIGEST_BITS: u32 = 48;
-/// The latest cursors that a checkpoint has, those of 50,000 fills, beside the milestones. With all of them,
-/// an archive of ten million fills would write a megabyte for each thousand.
+/// Number of latest cursors in a checkpoint, beside the milestones: those of 50,000 fills. With all
+/// cursors, an archive of ten million fills would write a megabyte for each thousand fills.
 const LATEST: usize = 1_000;
 const SAMPLED: CursorDigest = 16;
-/// More than a service reaches by chance, so that one which chooses its cursors cannot make them many.
+/// Maximum number of milestones: more than occur by chance, so that a service which chooses its
+/// cursors cannot make them many.
 const MAX_MILESTONES: usize = 100;
 
 impl CursorHistory {
-    /// A history that continues after these.
+    /// Creates a history that continues after these cursors.
     pub fn of(used: &UsedCursors) -> Self {
         CursorHistory(used.iter().map(|digest| (digest, 0)).collect())
     }
 
-    /// Notes the cursor of the page with this number. Returns the cursors of all pages until it, of which those
-    /// before it are given.
+    /// Notes the cursor of the page with this number. Returns the cursors of all pages up to this
+    /// one; `before` are the cursors of the pages before it.
     pub fn insert(&mut self, cursor: &str, page: usize, before: &UsedCursors) -> UsedCursors {
         let digest = digest(cursor);
         let known = self.0.entry(digest).or_insert(page);
@@ -77,7 +80,7 @@ impl UsedCursors {
         self.0.is_none()
     }
 
-    /// The latest first.
+    /// Iterates over the digests, the latest first.
     fn iter(&self) -> impl Iterator<Item = CursorDigest> {
         let newest = self.0.as_deref();
         successors(newest, |cursor| cursor.before.0.as_deref()).map(|cursor| cursor.digest)

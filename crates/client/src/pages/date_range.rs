@@ -1,6 +1,6 @@
-//! Paging backward by moving the end of a range of dates (section 2.4). The service document leaves
-//! open where the next end is and when the list ends: rows may be repeated, and `has_more` may count
-//! rows before the range.
+//! Paging backward by moving the end of a range of dates (section 2.4). The service document does
+//! not say where the next range ends and when the list ends: rows may be repeated, and `has_more`
+//! may count rows before the range.
 
 use std::{cmp::Ordering, collections::HashSet, sync::Arc};
 
@@ -15,8 +15,8 @@ use crate::{
     error::{Error, Result},
 };
 
-/// The rows of the previous page, which the next page may repeat; it does not repeat earlier ones, as
-/// the end of the range moves backward past them. Part of the checkpoint of the next page.
+/// The rows of the previous page, which the next page may repeat. It does not repeat earlier rows,
+/// because the end of the range moves backward past them. Part of the checkpoint of the next page.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct PreviousRows(Arc<HashSet<RowDigest>>);
@@ -25,8 +25,8 @@ pub struct PreviousRows(Arc<HashSet<RowDigest>>);
 /// the probability that two digests are equal is one in 18 trillion.
 type RowDigest = [u8; 8];
 
-/// Removes the rows that a page repeats, and returns the next end and all rows of the page. The page
-/// was requested from `start` to `end`; the next end is none if nothing of that range is left,
+/// Removes the rows that a page repeats, and returns the next end and all rows of the page. The
+/// page was requested from `start` to `end`. The next end is none if nothing of that range remains,
 /// even if the service has earlier rows.
 pub fn advance_range(
     range: &DateRange,
@@ -45,8 +45,8 @@ pub fn advance_range(
     if !end.is_some_and(same) {
         return Ok((Some(next), rows));
     }
-    // The next request would be the same one. If the page is full, more rows may have that end;
-    // if it is smaller and repeats known rows, or is empty, the range has no more.
+    // The next request would be the same. If the page is full, more rows may have that end. If the
+    // page is smaller and repeats known rows, or is empty, the range has no more rows.
     let is_last = page.is_empty() && count < previous.0.len().max(1);
     if start.is_some() && is_last {
         return Ok((None, rows));
@@ -61,7 +61,7 @@ pub fn advance_range(
     Err(Error::pagination(text).with_advice(advice))
 }
 
-/// Removes the rows of a page that the previous page had. Returns all rows of the page.
+/// Removes the rows that the previous page already had. Returns all rows of the page.
 pub fn drop_repeated(
     range: &DateRange,
     page: &mut Page,
@@ -93,7 +93,7 @@ fn next_end(next: &NextEnd, page: &Page) -> Result<String> {
                     page.body(),
                 )
             })?;
-            // Without an end, the next request would be that of the first page.
+            // Without an end, the next request would be the request of the first page.
             if next.is_empty() {
                 let text = format!("the page has an empty {}", path.join("."));
                 return Err(Error::pagination(text));
@@ -128,7 +128,7 @@ fn next_end(next: &NextEnd, page: &Page) -> Result<String> {
 }
 
 impl PreviousRows {
-    /// Returns true if there is no previous page, or rows are not identified.
+    /// Returns true if there is no previous page, or if rows are not identified.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -158,8 +158,9 @@ fn digest(raw: &str) -> RowDigest {
     Sha256::digest(raw.as_bytes()).first_chunk().copied().unwrap_or_default()
 }
 
-/// Compares two ends of ranges as services write them: numbers, times, or dates that may be followed
-/// by a time. None if they are of different kinds, or if one is a time within the day of the other.
+/// Compares two ends of ranges as services write them: numbers, times, or dates that may be
+/// followed by a time. None if they are of different kinds, or if one is a time within the day of
+/// the other.
 fn compare(one: &str, other: &str) -> Option<Ordering> {
     if let (Ok(one), Ok(other)) = (one.parse::<i128>(), other.parse::<i128>()) {
         return Some(one.cmp(&other));
@@ -175,7 +176,7 @@ fn compare(one: &str, other: &str) -> Option<Ordering> {
     }
 }
 
-/// A calendar date and the text after it.
+/// Splits off a calendar date from the text after it.
 fn split(text: &str) -> Option<(Date, &str)> {
     let (date, time) = text.split_at_checked(10)?;
     Some((parse_date(date)?, time))
@@ -197,7 +198,7 @@ mod tests {
             ("2026-01-02 15:00:00", "2026-01-02 09:30:00", Some(Greater)),
             ("2026-01-01 15:00:00", "2026-01-02", Some(Less)),
             ("2026-01-02T00:00:00Z", "2026-01-02T08:00:00+08:00", Some(Equal)),
-            // Within the day: neither earlier nor later.
+            // Within the day, a time is neither earlier nor later.
             ("2026-01-02 15:00:00", "2026-01-02", None),
             ("1767225600", "2026-01-02", None),
             ("", "2026-01-02", None),

@@ -1,9 +1,10 @@
-//! Windows that nobody asked for: their number, by three pages.
+//! Windows that the caller did not ask for. Three pages decide how many there are.
 //!
-//! The first page promises a number of pages by its density, and so does a probe: the first page of all that is
-//! older than the newest eighth of the range. If both promise many, the range is cut once, into a few windows of
-//! equal length that are read to their ends, and the three pages are dropped. So the requests beyond those of one
-//! cursor are at most these three and a page for each window, whatever is where in the range.
+//! The density of the first page promises a number of pages, and so does a probe: the first page of
+//! the records older than the newest eighth of the range. If both promise many pages, the range is
+//! split once, into a few windows of equal length that are read to their ends, and the three pages
+//! are dropped. Compared with one cursor, this costs at most these three requests and one page for
+//! each window, wherever the records are in the range.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -17,19 +18,20 @@ use super::{
 };
 use crate::error::Result;
 
-/// The most windows, and requests at a time.
+/// Maximum number of windows, and of concurrent requests.
 const MOST: usize = 8;
-/// The pages that a range has to promise.
+/// Number of pages that a range has to promise.
 const PAGES: i64 = 8;
-/// The same with a rate limit: there, a tenth more requests is a tenth more time.
+/// The number with a rate limit, under which a tenth more requests take a tenth more time.
 const PAGES_WITH_RATE_LIMIT: i64 = 50;
 
-/// The pages that a range of a source has to promise.
+/// Returns the number of pages that a range of a source has to promise.
 fn pages_min(permitted: Permitted) -> i64 {
     if permitted.has_rate_limit { PAGES_WITH_RATE_LIMIT } else { PAGES }
 }
 
-/// Returns true if the first page of a list promises pages enough to look at a second one and at a probe.
+/// Returns true if the first page of a list promises enough pages for reading a second page and a
+/// probe.
 pub fn is_promising(first: &ListedPage) -> bool {
     let list = first.list();
     let permitted = list.core.source.permitted();
@@ -39,7 +41,8 @@ pub fn is_promising(first: &ListedPage) -> bool {
     promised.is_some_and(|pages| pages >= pages_min(permitted))
 }
 
-/// The list in windows; none if one cursor reads it, which has requested its second page.
+/// Returns the list in windows; none if one cursor reads it, which has already requested its second
+/// page.
 pub async fn choose(first: &Arc<ListedPage>) -> Result<Option<Arc<List>>> {
     let list = first.list();
     let Some((start, end)) = list.whole_range() else { return Ok(None) };
@@ -65,8 +68,9 @@ pub async fn choose(first: &Arc<ListedPage>) -> Result<Option<Arc<List>>> {
     }
 }
 
-/// The pages of a range if all of it is as dense as this page of its latest records; none if it is the only page, or
-/// they are not there, the latest first.
+/// Estimates the number of pages in a range by this page of its latest records, as if all of the
+/// range were as dense. None if this is the only page, or if its records are not the latest records
+/// of the range, the latest first.
 fn promised_pages(list: &List, page: &FetchedPage, (start, end): (i64, i64)) -> Option<i64> {
     let (records, time_field) = (&page.records, list.core.listing.time_field()?);
     page.after.as_ref()?;

@@ -1,4 +1,4 @@
-//! Links: a request that is sent once, whoever waits for it.
+//! Links: requests that are sent once for all callers that wait for them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,11 +10,11 @@ use crate::{
     os::task::AbortOnDrop,
 };
 
-/// The place of a result that is requested once. A wait that is dropped leaves the request running.
+/// A result that is requested once. A wait that is dropped leaves the request running.
 #[derive(Debug)]
 pub struct Link<T>(Mutex<Option<Arc<Request<T>>>>);
 
-/// A request, which is aborted with its last user.
+/// A request, which is aborted when its last user is dropped.
 #[derive(Debug)]
 pub struct Request<T> {
     outcome: watch::Receiver<Option<Result<T>>>,
@@ -28,7 +28,7 @@ impl<T> Default for Link<T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> Link<T> {
-    /// A link to a result that is known.
+    /// Creates a link to a known result.
     pub fn to(known: T) -> Self {
         let (_, outcome) = watch::channel(Some(Ok(known)));
         Link(Mutex::new(Some(Arc::new(Request { outcome, _task: None }))))
@@ -39,13 +39,13 @@ impl<T: Clone + Send + Sync + 'static> Link<T> {
         self.lock().is_some()
     }
 
-    /// Waits for the request that was begun, if one was.
+    /// Waits for the request, if one was begun.
     pub async fn wait_if_begun(&self) -> Option<Result<T>> {
         let request = self.lock().clone()?;
         Some(self.wait(request).await)
     }
 
-    /// The request that was begun, or a new one.
+    /// Returns the request that was begun, or begins one.
     pub fn begin(
         &self,
         request: impl FnOnce() -> BoxFuture<'static, Result<T>>,
@@ -53,13 +53,14 @@ impl<T: Clone + Send + Sync + 'static> Link<T> {
         self.lock().get_or_insert_with(|| Arc::new(Request::new(request()))).clone()
     }
 
-    /// Drops what is linked.
+    /// Drops the linked request or result.
     pub fn clear(&self) {
         let before = self.lock().take();
         drop(before);
     }
 
-    /// Waits for a request of this link. A failure is told once: whoever asks next sends the request again.
+    /// Waits for a request of this link. A failure is returned to one caller: the next caller sends
+    /// the request again.
     pub async fn wait(&self, request: Arc<Request<T>>) -> Result<T> {
         let outcome = request.outcome().await;
         if outcome.is_err() {

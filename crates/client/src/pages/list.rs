@@ -20,21 +20,21 @@ use crate::error::Result;
 #[derive(Debug)]
 pub struct List {
     pub core: Arc<Core>,
-    /// The parts that are read, in their order.
+    /// The parts to read, in their order.
     pub parts: Vec<Arc<Part>>,
-    /// The first pages of the parts that were requested ahead.
+    /// The first pages of the parts that were requested in advance.
     firsts: Vec<Link<Vec<FetchedPage>>>,
-    /// The number of parts, the first ones, of keys that had been begun before.
+    /// Number of parts at the beginning whose keys had already been begun.
     begun: usize,
-    /// The number of the first key after these.
+    /// Number of the first key after these parts.
     next: usize,
 }
 
-/// The windows of a call, each with the position at which it begins.
+/// The windows of a call, each with its starting position.
 type Parts = Vec<(Option<Window>, Position)>;
 
 impl List {
-    /// Fixes the time range. An open one ends now, by the service's clock.
+    /// Fixes the time range. An open range ends at the current time of the service's clock.
     pub async fn open(core: Arc<Core>, start: Position) -> Result<Arc<Self>> {
         let range = match (start.range, core.listing.time_range()) {
             (Some(range), _) => Some(range),
@@ -58,14 +58,15 @@ impl List {
         Ok(Arc::new(list))
     }
 
-    /// The same range in so many windows, whose requests wait for their turns.
+    /// Returns the same range in this many windows, whose requests wait for their turns.
     pub fn in_windows(&self, count: usize, pace: Pace) -> Arc<Self> {
         let start = Position { range: self.fixed_range(), ..Position::default() };
         let parts = vec![(0, parts_of(&self.core, 0, start, count))];
         Arc::new(List::new(self.core.clone(), parts, Some(Arc::new(pace)), (0, 0)))
     }
 
-    /// A window of the range by itself, which keeps whatever the service returns.
+    /// Returns a part for a single window of the range, which keeps all records that the service
+    /// returns.
     pub fn probe(&self, window: Window) -> Arc<Part> {
         let (index, borders, pace) = (0, Arc::default(), None);
         let start = Position { range: self.fixed_range(), ..Position::default() };
@@ -73,12 +74,12 @@ impl List {
         Part::new(self.core.clone(), 0, Some(place), start)
     }
 
-    /// The time range that this list has fixed.
+    /// Returns the time range that this list has fixed.
     fn fixed_range(&self) -> Option<(i64, i64)> {
         self.parts.first().and_then(|part| part.start.range)
     }
 
-    /// The whole time range.
+    /// Returns the whole time range.
     pub fn whole_range(&self) -> Option<(i64, i64)> {
         self.fixed_range().or_else(|| self.core.listing.given_range())
     }
@@ -87,7 +88,7 @@ impl List {
         let call = core.listing.valid_call();
         let windows = call.map_or(1, |call| call.windows);
         let parts = match call.and_then(|call| call.part) {
-            // Whoever reads the others has windows of their own.
+            // The other windows are read by callers with lists of their own.
             Some(part) => {
                 let whole = Position { part: None, cursor: None, ..start.clone() };
                 let of_part = parts_of(&core, 0, whole, windows).into_iter().nth(part);
@@ -98,7 +99,8 @@ impl List {
         List::new(core, vec![(0, parts)], None, (0, 0))
     }
 
-    /// The keys that were begun before, the key of the position among them, and the ones after these.
+    /// Creates the list of the keys that were already begun, including the key of the position, and
+    /// the keys after them.
     fn of_keys(core: Arc<Core>, start: Position) -> Self {
         let range = start.range;
         let left = start.keys.clone().unwrap_or_else(|| {
@@ -126,7 +128,7 @@ impl List {
         List::new(core, keys, None, (begun, left.next))
     }
 
-    /// The list of these parts of calls.
+    /// Creates the list of these parts of calls.
     fn new(
         core: Arc<Core>,
         calls: Vec<(usize, Parts)>,
@@ -155,19 +157,19 @@ impl List {
         List { core, parts, firsts, begun, next }
     }
 
-    /// The first pages of a part; nothing if there is no such part.
+    /// Returns the first pages of a part; none if there is no such part.
     pub async fn first_pages(&self, index: usize) -> Option<Result<Vec<FetchedPage>>> {
         let (part, link) = (self.parts.get(index)?, self.firsts.get(index)?);
         Some(link.wait(request_first(part, link)).await)
     }
 
-    /// The first pages of a part, if they were requested ahead.
+    /// Returns the first pages of a part, if they were requested in advance.
     pub async fn requested_first(&self, index: usize) -> Option<Result<Vec<FetchedPage>>> {
         self.firsts.get(index)?.wait_if_begun().await
     }
 
-    /// Requests the first pages of the parts after this one: of all windows, or of as many keys as are read side by
-    /// side.
+    /// Requests the first pages of the parts after this one: of all windows, or of as many keys as
+    /// are read concurrently.
     pub fn request_ahead(&self, index: usize) {
         let most = self.concurrency().saturating_sub(1);
         let parts = self.parts.iter().zip(&self.firsts);
@@ -176,44 +178,45 @@ impl List {
         }
     }
 
-    /// Forgets the first pages of a part, of which one was received.
+    /// Forgets the first pages of a part, one of which was received.
     pub fn forget_first(&self, index: usize) {
         if let Some(link) = self.firsts.get(index) {
             link.clear();
         }
     }
 
-    /// Returns true if it is read in windows that nobody asked for.
+    /// Returns true if the list is read in windows that the caller did not ask for.
     pub fn is_paced(&self) -> bool {
         self.parts.iter().any(|part| part.is_paced())
     }
 
-    /// The index of the last part of the same key.
+    /// Returns the index of the last part of the same key.
     pub fn last_of_key(&self, index: usize) -> usize {
         let key = self.parts.get(index).map(|part| part.number);
         let others = self.parts.iter().skip(index + 1);
         index + others.take_while(|part| Some(part.number) == key).count()
     }
 
-    /// The number of parts that are read side by side.
+    /// Returns the number of parts that are read concurrently.
     pub fn concurrency(&self) -> usize {
         let keys = self.core.listing.keys.as_ref();
         keys.map_or(self.parts.len(), |keys| keys.concurrency.max(1))
     }
 
-    /// The position at the end of a part, which is the beginning of the next one.
+    /// Returns the position at the end of a part, which is the beginning of the next one.
     pub fn position_after(&self, index: usize) -> Position {
         if let Some(part) = self.parts.get(index + 1) {
             return part.start.clone();
         }
         let last = self.parts.get(index).map(|part| &part.start);
         let (range, window) = last.map_or((None, 0), |start| (start.range, start.window));
-        // A range that the caller gave is that of the call.
+        // A range that the caller passed is already in the call.
         let range = range.filter(|_| self.core.listing.time_range().is_some());
         Position { range, window, done: true, ..Position::default() }
     }
 
-    /// The position in a part with the keys that are left, of which these have failed.
+    /// Adds the remaining keys to a position in a part. `failed` are the positions of the keys that
+    /// have failed.
     pub fn with_keys(
         &self,
         position: Position,
@@ -225,7 +228,7 @@ impl List {
         }
         let mut key = self.parts.get(index).map(|part| part.number);
         let later = self.parts.iter().take(self.begun).skip(index + 1);
-        // The first part of a key has the windows after it.
+        // The first part of a key includes the windows after it.
         let later = later.filter(|part| key.replace(part.number) != Some(part.number));
         let begun: Vec<_> = failed.chain(later.map(|part| part.start.clone())).collect();
         let next = match self.parts.get(index) {
@@ -239,8 +242,9 @@ impl List {
     }
 }
 
-/// The parts of a call from a position on, each with its window and its beginning: what is left of the window of the
-/// position and the ones before it in time; or, within the pages of one cursor, what is left of these.
+/// Returns the parts of a call from a position on, each with its window and its beginning: the
+/// remainder of the position's window and the windows before it in time, or the remainder of the
+/// pages of one cursor.
 fn parts_of(core: &Core, number: usize, start: Position, windows: usize) -> Parts {
     let range = start.range.or_else(|| core.listing.given_range());
     let Some(range) = range.filter(|_| !start.done) else {
@@ -265,7 +269,7 @@ fn parts_of(core: &Core, number: usize, start: Position, windows: usize) -> Part
     }
 }
 
-/// The request for the first pages of a part.
+/// Returns the request for the first pages of a part.
 fn request_first(
     part: &Arc<Part>,
     link: &Link<Vec<FetchedPage>>,

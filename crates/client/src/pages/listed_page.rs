@@ -18,10 +18,10 @@ use crate::{
 /// A page of a list. It knows the page that follows it.
 pub struct ListedPage {
     list: Arc<List>,
-    /// The index of its part.
+    /// Index of the page's part.
     index: usize,
     fetched: FetchedPage,
-    /// The keys that have failed before the end of this page.
+    /// Keys that have failed before the end of this page.
     failures: Arc<[Failure]>,
     next: Link<Option<Arc<ListedPage>>>,
 }
@@ -35,12 +35,13 @@ pub struct Failure {
     pub key: Arc<str>,
     /// The error.
     pub error: Error,
-    /// The position from which a resume tries it again.
+    /// The position from which a resume retries the key.
     pub(super) position: Position,
 }
 
 impl Failure {
-    /// The failure of a key at this position; the error itself, unless errors are collected.
+    /// Returns the failure of a key at this position; if errors are not collected, the error
+    /// itself.
     pub(super) fn of(list: &List, index: usize, position: Position, error: Error) -> Result<Self> {
         let collects = list.core.listing.keys.as_ref().is_some_and(|keys| keys.collects_errors);
         let key = list.parts.get(index).and_then(|part| part.key()).filter(|_| collects);
@@ -50,7 +51,7 @@ impl Failure {
 }
 
 impl ListedPage {
-    /// The first page of a part, after these failures; nothing if there is no such part.
+    /// Returns the first page of a part, after these failures; none if there is no such part.
     pub(super) async fn first_of(
         list: Arc<List>,
         index: usize,
@@ -61,8 +62,8 @@ impl ListedPage {
         ListedPage::of_outcome(&list, index, failures, start, pages).map(Some)
     }
 
-    /// The page of an outcome, with the pages after it that are known. If the key failed and errors are collected, an
-    /// empty page that carries the failure.
+    /// Returns the page of an outcome, with the known pages after it. If the key failed and errors
+    /// are collected, returns an empty page with the failure.
     pub(super) fn of_outcome(
         list: &Arc<List>,
         index: usize,
@@ -76,7 +77,7 @@ impl ListedPage {
                 let failure = Failure::of(list, index, at.clone(), error)?;
                 let fetched = FetchedPage::without_records(failure.key.clone(), at);
                 let failures = failures.iter().cloned().chain([failure]).collect();
-                // The key's other windows are not read: a resume tries it again from here.
+                // The key's other windows are not read: a resume retries the key from here.
                 let index = list.last_of_key(index);
                 let (list, next) = (list.clone(), Link::default());
                 return Ok(Arc::new(ListedPage { list, index, fetched, failures, next }));
@@ -90,7 +91,7 @@ impl ListedPage {
         listed.ok_or_else(|| Error::internal("a part has no first page"))
     }
 
-    /// The page at the end of a list.
+    /// Returns the page at the end of a list.
     pub(super) fn at_end(
         list: &Arc<List>,
         fetched: FetchedPage,
@@ -101,7 +102,7 @@ impl ListedPage {
         Arc::new(ListedPage { list, index, fetched, failures, next })
     }
 
-    /// The number of records, with those that were received before a resume.
+    /// Returns the number of records, including the ones that were received before a resume.
     pub fn len(&self) -> usize {
         self.fetched.records.len()
     }
@@ -111,12 +112,12 @@ impl ListedPage {
         self.fetched.records.is_empty()
     }
 
-    /// Returns true if the service says that nothing follows it.
+    /// Returns true if the service says that no page follows this one.
     pub fn is_last(&self) -> bool {
         self.fetched.after.is_none() && self.index + 1 >= self.list.parts.len()
     }
 
-    /// The records, but for those that were received before a resume.
+    /// Iterates over the records, except the ones that were received before a resume.
     pub fn iter(&self) -> impl Iterator<Item = RecordRef<'_>> {
         (self.first()..self.len()).map(|index| RecordRef {
             page: &self.fetched.records,
@@ -126,42 +127,43 @@ impl ListedPage {
         })
     }
 
-    /// The records.
+    /// Returns the records.
     #[doc(hidden)]
     pub fn records(&self) -> &Arc<Page> {
         &self.fetched.records
     }
 
-    /// The key that its records belong to, in a list of many keys.
+    /// Returns the key that the records belong to, in a list of many keys.
     #[doc(hidden)]
     pub fn key(&self) -> Option<&Arc<str>> {
         self.fetched.key.as_ref()
     }
 
-    /// The number of its records that were received before: not 0 in a page within which an iteration resumes.
+    /// Returns the number of records that were received earlier: not 0 in a page within which an
+    /// iteration resumes.
     pub fn first(&self) -> usize {
         self.fetched.first
     }
 
-    /// The keys that have failed until the end of this page.
+    /// Returns the keys that have failed before the end of this page.
     #[doc(hidden)]
     pub fn failures(&self) -> &[Failure] {
         &self.failures
     }
 
-    /// The records from this index on.
+    /// Returns the records from this index on.
     #[doc(hidden)]
     pub fn rest(&self, start: usize) -> PageSlice {
         self.fetched.rest(start)
     }
 
-    /// The exact position after so many of its records, as a small JSON string without secrets; an error if
-    /// the service's cursor has one.
+    /// Returns the exact position after this many of the page's records, as a small JSON string
+    /// without secrets. Fails if the service's cursor has a secret.
     pub fn checkpoint(&self, records: usize) -> Result<String> {
         checkpoint::write(&self.position(records), &self.list.core)
     }
 
-    /// The position after so many of its records.
+    /// Returns the position after this many of the page's records.
     #[doc(hidden)]
     pub fn position(&self, records: usize) -> Position {
         let FetchedPage { records: page, at, after, .. } = &self.fetched;
@@ -194,12 +196,12 @@ impl ListedPage {
         &self.fetched
     }
 
-    /// The page that follows, once it is there; nothing at the end of the list.
+    /// Waits for the page that follows; none at the end of the list.
     pub(super) async fn next(&self) -> Result<Option<Arc<ListedPage>>> {
         self.next.wait(self.request_next()).await
     }
 
-    /// The same, if it was requested.
+    /// Waits for the page that follows, if it was requested.
     pub(super) async fn requested_next(&self) -> Option<Result<Option<Arc<ListedPage>>>> {
         self.next.wait_if_begun().await
     }
@@ -213,7 +215,8 @@ impl ListedPage {
         }
     }
 
-    /// The request does not keep this page: it is aborted with it.
+    /// Returns the request for the next page. The request does not keep this page alive, and is
+    /// aborted with it.
     fn request_next(&self) -> Arc<Request<Option<Arc<ListedPage>>>> {
         self.next.begin(|| {
             let (list, index, failures) = (self.list.clone(), self.index, self.failures.clone());

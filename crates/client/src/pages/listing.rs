@@ -1,4 +1,4 @@
-//! What is read as one list: a call that is returned in pages, or one for each of many keys.
+//! A call that is read as one list: a call that returns pages, or one call for each of many keys.
 
 use std::sync::Arc;
 
@@ -9,30 +9,30 @@ use crate::{
     http::TimeRange,
 };
 
-/// What is read as one list.
+/// One call, or the calls of many keys, read as one list.
 #[derive(Debug)]
 pub struct Listing {
-    /// One, unless the list is that of many keys.
+    /// A single call, unless the list has many keys.
     pub(super) calls: Vec<KeyedCall>,
-    /// The list of many keys, if it is one.
+    /// The keys, if this is a list of many keys.
     pub(super) keys: Option<ListingOfKeys>,
-    /// The fields that its records can have.
+    /// Fields that the records can have.
     pub fields: Arc<[Field]>,
     label: String,
 }
 
-/// The list of many keys, in their order.
+/// A list of many keys, in their order.
 #[derive(Debug, Clone)]
 pub struct ListingOfKeys {
     /// The name of the column of keys.
     pub key_name: Arc<str>,
-    /// The number of keys that are read side by side.
+    /// Number of keys that are read concurrently.
     pub concurrency: usize,
-    /// True if a key that fails is noted, and the next one is read.
+    /// True if a failed key is noted and the next one is read.
     pub collects_errors: bool,
 }
 
-/// The call of a key; an error if the key is not valid.
+/// The call of a key, or the error of a key that is not valid.
 #[derive(Debug)]
 pub(super) struct KeyedCall {
     pub key: Option<Arc<str>>,
@@ -40,7 +40,7 @@ pub(super) struct KeyedCall {
 }
 
 impl Listing {
-    /// The list of many keys: the call of each, or the error of a key that is not valid.
+    /// Creates a list of many keys: the call of each, or the error of a key that is not valid.
     pub fn of_keys(
         keys: ListingOfKeys,
         calls: Vec<(Arc<str>, Result<PagedCall>)>,
@@ -53,48 +53,48 @@ impl Listing {
         Listing { calls: calls.collect(), keys: Some(keys), fields, label: label.to_owned() }
     }
 
-    /// The method, for messages.
+    /// Returns the method's name, for messages.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// The name of the column of keys, if it is the list of many.
+    /// Returns the name of the column of keys, for a list of many keys.
     pub fn key_name(&self) -> Option<&str> {
         self.keys.as_ref().map(|keys| &*keys.key_name)
     }
 
-    /// The time range, if the client fixes it.
+    /// Returns the time range, if the client fixes it.
     pub(super) fn time_range(&self) -> Option<&TimeRange> {
         self.valid_call().and_then(|call| call.time_range.as_ref())
     }
 
-    /// Returns true if it may be read in windows that nobody asked for: not a list of many keys, which are read
-    /// side by side.
+    /// Returns true if the list may be read in windows that the caller did not ask for. A list of
+    /// many keys may not, because its keys are already read concurrently.
     pub(super) fn may_be_in_windows(&self) -> bool {
         self.keys.is_none() && self.valid_call().is_some_and(|call| call.is_auto)
     }
 
-    /// The field of the records that the time range is about.
+    /// Returns the field of the records to which the time range applies.
     pub(super) fn time_field(&self) -> Option<&'static str> {
         Some(self.valid_call()?.plan.request.time_range?.time_field)
     }
 
-    /// The time range that the caller has given.
+    /// Returns the time range that the caller passed.
     pub(super) fn given_range(&self) -> Option<(i64, i64)> {
         self.valid_call()?.plan.request.time_range?.known()
     }
 
-    /// A call of the list. What is the same for all keys can be read from it.
+    /// Returns one call of the list, for properties that are the same for all keys.
     pub(super) fn valid_call(&self) -> Option<&Arc<PagedCall>> {
         self.calls.iter().find_map(|keyed| keyed.call.as_ref().ok())
     }
 
-    /// Returns true if these are numbers of its keys, or it has none.
+    /// Returns true if these are numbers of the list's keys, or if it has no keys.
     pub(super) fn has_keys(&self, mut numbers: impl Iterator<Item = usize>) -> bool {
         self.keys.is_none() || numbers.all(|number| number < self.calls.len())
     }
 
-    /// The required arguments of its call, if it is one of a built-in endpoint.
+    /// Returns the required arguments of the call, for a call of a built-in endpoint.
     pub(super) fn subject(&self) -> Option<&str> {
         let call = self.valid_call().filter(|_| self.keys.is_none());
         call.and_then(|call| call.subject.as_deref())
@@ -128,7 +128,7 @@ impl From<PagedCall> for Listing {
 }
 
 impl KeyedCall {
-    /// The error with the key that it is about.
+    /// Adds the key to its error.
     pub fn located(&self, error: Error) -> Error {
         match &self.key {
             Some(key) => error.for_key(key),

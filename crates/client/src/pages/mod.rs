@@ -1,7 +1,7 @@
-//! Lists that are returned in pages: the only pagination loop.
+//! Lists that are returned in pages. This is the only pagination loop.
 //!
-//! A page knows the page that follows it. Nothing here remembers what was received: the position is the caller's,
-//! who has a page and a number of its records.
+//! A page knows the page that follows it. The modules here do not remember which records were
+//! received: the caller keeps the position, as a page and a number of its records.
 
 mod borders;
 pub mod checkpoint;
@@ -56,26 +56,26 @@ use crate::{
     os::process,
 };
 
-/// The pages of a list: each is asked for by the page before it, and one more is fetched ahead for each part of
-/// the list that is read.
+/// The pages of a list. Each page is requested through the one before it, and one more is
+/// prefetched for each part of the list that is read.
 pub struct Pages {
     core: Arc<Core>,
     /// The position at which the iteration begins.
     start: Position,
-    /// True if that is the position of a checkpoint.
+    /// True if `start` is the position of a checkpoint.
     is_resumed: bool,
     /// The list, once its time range is fixed.
     list: Link<Arc<List>>,
     /// The first page.
     first: Link<Option<Arc<ListedPage>>>,
-    /// The process that made it: a forked child has none of its requests.
+    /// The process that created this. A forked child has none of its requests.
     process: u32,
 }
 
 boardlot_service::shown_as!(Pages, |this| "Pages({})", this.core.listing.label());
 
 impl Pages {
-    /// The pages from the beginning, or from a checkpoint of the same call. Sends nothing.
+    /// Creates the pages from the beginning, or from a checkpoint of the same call. Sends nothing.
     #[doc(hidden)]
     pub fn new(
         source: Arc<dyn Source>,
@@ -85,7 +85,7 @@ impl Pages {
         Pages::with_permits(source, listing, resume, None)
     }
 
-    /// The same of one of several lists, of whose requests only so many are sent at a time.
+    /// Creates the pages of one of several lists, which share a limit on concurrent requests.
     #[doc(hidden)]
     pub fn with_permits(
         source: Arc<dyn Source>,
@@ -115,40 +115,42 @@ impl Pages {
         })
     }
 
-    /// The list that is read.
+    /// Returns the list that is read.
     #[doc(hidden)]
     pub fn listing(&self) -> &Listing {
         &self.core.listing
     }
 
-    /// The time range that is read, in microseconds since 1970; none until it is known, or if the list has none.
+    /// Returns the time range that is read, in microseconds since 1970. None until it is known, or
+    /// if the list has none.
     pub fn range(&self) -> Option<(i64, i64)> {
         self.core.known().range
     }
 
-    /// The total number of records, if the service has returned it.
+    /// Returns the total number of records, if the service has returned it.
     pub fn total(&self) -> Option<i64> {
         self.core.known().total
     }
 
-    /// The number of pages that have been requested.
+    /// Returns the number of pages that have been requested.
     pub fn requests(&self) -> u64 {
         self.core.requests.load(Ordering::Relaxed)
     }
 
-    /// The page after this one (none: the first page); nothing at the end of the list. Asked again for the same
-    /// page, it returns the same one. A wait that is dropped leaves the request running, and the next wait finds
-    /// its page.
+    /// Returns the page after this one (without a page, the first one); none at the end of the
+    /// list. For the same page, it always returns the same next page. A wait that is dropped leaves
+    /// the request running, and the next wait finds its page.
     ///
     /// # Errors
     ///
-    /// The error of the request, with the checkpoint of the end of this page. The next call requests the page again.
+    /// The error of the request, with the checkpoint of the end of this page. A later call requests
+    /// the page again.
     pub async fn after(&self, page: Option<&ListedPage>) -> Result<Option<Arc<ListedPage>>> {
         let found = self.next(page, true).await;
         found.map_err(|error| self.located(error, page, page.map_or(0, ListedPage::len)))
     }
 
-    /// The pages as a stream, from the first one on.
+    /// Returns the pages as a stream, from the first one on.
     pub fn stream(&self) -> impl Stream<Item = Result<Arc<ListedPage>>> + '_ {
         try_unfold(None, move |before: Option<Arc<ListedPage>>| async move {
             let next = self.after(before.as_deref()).await?;
@@ -156,7 +158,7 @@ impl Pages {
         })
     }
 
-    /// All records, from the first page on.
+    /// Returns all records, from the first page on.
     #[doc(hidden)]
     pub async fn rest(&self) -> Result<Vec<PageSlice>> {
         let from = Place::default();
@@ -164,9 +166,9 @@ impl Pages {
         collected.map(|(slices, _)| slices.concat())
     }
 
-    /// The records after a place, up to the limits, in sinks that `sink` creates: one for each part, in the
-    /// order of the list; and the place where they end. Changes nothing: if it fails or is dropped, it can be
-    /// called again. `progress` counts the records.
+    /// Collects the records after a place, up to the limits, in sinks that `sink` creates: one for
+    /// each part, in the order of the list. Also returns the place where the records end. Changes
+    /// nothing: after a failure or a drop, it can be called again. `progress` counts the records.
     ///
     /// # Errors
     ///
@@ -193,7 +195,7 @@ impl Pages {
             }
             let (list, begun) = match &from.page {
                 Some(page) => (page.list().clone(), Some((page.clone(), from.row))),
-                // Each key begins as a list of its own would, unless a page of them was requested.
+                // Each key begins as in a list of its own, unless a page of the keys was requested.
                 None if self.core.listing.keys.is_some() && !self.first.is_begun() => {
                     (self.list().await?, None)
                 }
@@ -208,7 +210,7 @@ impl Pages {
         collected.map_err(|error| self.located(error, from.page.as_deref(), from.row))
     }
 
-    /// The position of a place.
+    /// Returns the position of a place.
     #[doc(hidden)]
     pub fn position(&self, place: &Place) -> Position {
         match &place.page {
@@ -217,14 +219,14 @@ impl Pages {
         }
     }
 
-    /// The exact position of a place, as a small JSON string without secrets; an error if the service's cursor
-    /// has one.
+    /// Returns the exact position of a place, as a small JSON string without secrets. Fails if the
+    /// service's cursor has a secret.
     #[doc(hidden)]
     pub fn checkpoint(&self, place: &Place) -> Result<String> {
         checkpoint::write(&self.position(place), &self.core)
     }
 
-    /// The error with the checkpoint of a place, if there is one.
+    /// Adds the checkpoint of a place to an error, if there is one.
     #[doc(hidden)]
     pub fn with_checkpoint(&self, error: Error, place: &Place) -> Error {
         match self.checkpoint(place) {
@@ -233,7 +235,7 @@ impl Pages {
         }
     }
 
-    /// Refuses a child of the process that made it.
+    /// Fails in a forked child of the process that created this.
     #[doc(hidden)]
     pub fn check_process(&self) -> Result<()> {
         match self.process == process::id() {
@@ -245,7 +247,8 @@ impl Pages {
         }
     }
 
-    /// The page after this one. If `ahead`, the pages that may be asked for next are requested as well.
+    /// Returns the page after this one. If `ahead`, requests the pages that the caller may ask for
+    /// next, too.
     async fn next(
         &self,
         page: Option<&ListedPage>,
@@ -254,7 +257,7 @@ impl Pages {
         self.check_process()?;
         let found = match page {
             Some(page) => {
-                // Whoever has this page needs no other way to it.
+                // A caller with this page needs no other way to it.
                 self.first.clear();
                 page.next().await?
             }
@@ -275,9 +278,10 @@ impl Pages {
         self.first.wait(self.first.begin(first)).await
     }
 
-    /// All records of a list that was not begun, in windows that nobody asked for. None if one cursor reads it, from the
-    /// first page on: because it would have been chosen, or because windows have failed in any way. What windows cannot
-    /// read, one cursor may.
+    /// Collects all records of a list that was not begun, in windows that the caller did not ask
+    /// for. None if one cursor has to read it from the first page on: because one cursor is the
+    /// better choice, or because windows have failed in any way. One cursor may be able to read
+    /// what windows cannot.
     async fn collect_in_windows<S: Sink>(
         &self,
         progress: &Arc<AtomicU64>,
@@ -311,15 +315,15 @@ impl Pages {
         Ok(None)
     }
 
-    /// The list, whose time range is fixed now if it was open.
+    /// Returns the list. An open time range is fixed now.
     async fn list(&self) -> Result<Arc<List>> {
         let (core, start) = (self.core.clone(), self.start.clone());
         let opened = || async move { List::open(core, start).await }.boxed();
         self.list.wait(self.list.begin(opened)).await
     }
 
-    /// The error with the call and the checkpoint to resume from. It may be about a page that was received
-    /// before, and show the beginning of it.
+    /// Adds the call and the checkpoint to resume from to an error. The error may be about a page
+    /// that was received earlier, and show the beginning of that page.
     fn located(&self, error: Error, page: Option<&ListedPage>, row: usize) -> Error {
         let error = self.core.located(error);
         let position = page.map_or_else(|| self.start.clone(), |page| page.position(row));

@@ -1,4 +1,5 @@
-//! The requests at a time for windows that nobody asked for: few at first, and one after the first trouble.
+//! Limits concurrent requests for windows that the caller did not ask for: few at first, and one
+//! after the first failure.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -9,9 +10,10 @@ use tokio::sync::Notify;
 
 use crate::error::{Error, Result};
 
-/// Allows one request at first; each response allows one more at a time, up to a limit. The first attempt that fails,
-/// in whatever way, leaves one at a time for the rest of the list: what one cursor needs, every service that can be
-/// read by one permits. After a request that fails for good, none begins, and those that were sent end.
+/// Allows one request at first; each response allows one more at a time, up to a limit. After the
+/// first attempt that fails in any way, the rest of the list is read with one request at a time:
+/// every service that one cursor can read permits the requests of one cursor. After a request that
+/// fails for good, no further request begins, and the ones that were sent end.
 #[derive(Debug)]
 pub struct Pace {
     most: usize,
@@ -26,20 +28,20 @@ struct State {
     is_stopped: bool,
 }
 
-/// The turn of a request. If it ends without a response that is accepted, it is the last one.
+/// The turn of a request. If it ends without an accepted response, it is the last one.
 pub struct Turn<'a> {
     pace: &'a Pace,
     pub is_accepted: bool,
 }
 
 impl Pace {
-    /// After so many responses.
+    /// Creates the pace after this many responses.
     pub fn after(responses: usize, most: usize) -> Self {
         let state = Mutex::new(State { responses, in_flight: 0, is_stopped: false });
         Pace { most, state, changed: Notify::new() }
     }
 
-    /// Waits until a request may be sent. `failed_attempts` counts those of the list.
+    /// Waits until a request may be sent. `failed_attempts` counts the failed attempts of the list.
     pub async fn turn(&self, failed_attempts: &AtomicU64) -> Result<Turn<'_>> {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());

@@ -17,45 +17,46 @@ use crate::{
     http::{Body, Cursor, RequestPlan, TimeRange},
 };
 
-/// The most windows that a time range is split into.
+/// Maximum number of windows of a time range.
 pub const WINDOWS_MAX: usize = 64;
 
-/// The windows of a time range that a caller asks for.
+/// The windows of a time range, as the caller asks for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Windows {
-    /// What is read as a whole, as its first pages suggest; everything else, by one cursor.
+    /// For records that are read as a whole, a number that the first pages suggest; for all others,
+    /// one cursor.
     Auto,
-    /// This number.
+    /// Exactly this number.
     Number(i64),
 }
 
-/// The plan of a list, with how it is paged and the time range that the client fixes.
+/// The plan of a list, with its kind of paging and the time range that the client fixes.
 #[derive(Debug)]
 pub struct PagedCall {
     /// The request to send, and how to read its response.
     pub plan: RecordsCall,
     /// The paging of the list.
     pub paging: Paging,
-    /// The part of the request that carries what differs from page to page.
+    /// The part of the request that carries the value that differs from page to page.
     pub place: ParameterLocation,
     /// The time range that the caller left open, which the client fixes.
     pub time_range: Option<TimeRange>,
     /// The number of windows that the time range is split into, to be fetched concurrently.
     pub windows: usize,
-    /// True if the number is chosen by the first pages of what is read as a whole.
+    /// True if the first pages choose the number of windows, for records that are read as a whole.
     pub is_auto: bool,
-    /// The only one of them that is read, if it is one; the latest is 0.
+    /// The index of the only window to read, if only one is; the latest is 0.
     pub part: Option<usize>,
     /// The field that identifies a record, if the endpoint declares one.
     pub record_id: Option<String>,
-    /// The required arguments of a built-in endpoint, such as the account: `acc_id 281756, trd_market HK`. Those
-    /// of other requests may be secrets.
+    /// The required arguments of a built-in endpoint, such as the account: `acc_id 281756,
+    /// trd_market HK`. The arguments of other requests may be secrets.
     pub subject: Option<String>,
 }
 
 impl PagedCall {
-    /// The call of an endpoint, its arguments checked.
+    /// Creates the call of an endpoint and checks its arguments.
     pub fn new<N: AsRef<str>>(
         endpoint: &Endpoint,
         arguments: &[(N, Argument)],
@@ -94,7 +95,7 @@ impl PagedCall {
         })
     }
 
-    /// The same, restricted to one of `parts` windows of the time range, the latest of which is 0.
+    /// Restricts the call to one of `parts` windows of the time range, the latest of which is 0.
     pub fn restricted_to_part(
         self,
         endpoint: &Endpoint,
@@ -103,7 +104,7 @@ impl PagedCall {
     ) -> Result<Self> {
         let range = self.plan.request.time_range.ok_or_else(|| no_time_range(endpoint))?;
         let is_part = range.known().is_some_and(|(start, end)| {
-            // A range has at most one part for each microsecond.
+            // A range has at most one window for each microsecond.
             let length = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
             part < parts && parts <= length.max(1)
         });
@@ -115,8 +116,8 @@ impl PagedCall {
         Ok(PagedCall { windows: parts, is_auto: false, part: Some(part), ..self })
     }
 
-    /// The call of a custom request, with the records at `rows` of the response. The cursor is sent in the
-    /// query of a GET, otherwise in the body.
+    /// Creates the call of a custom request, with the records at `rows` of the response. The cursor
+    /// is sent in the query of a GET, otherwise in the body.
     pub fn custom(request: RequestPlan, rows: &str, paging: Paging) -> Self {
         let is_get = request.method == Method::GET;
         let place = if is_get { ParameterLocation::Query } else { ParameterLocation::Body };
@@ -136,7 +137,8 @@ impl PagedCall {
         }
     }
 
-    /// The cursor to send; none for the first page of some lists. The caller's own is sent unchanged.
+    /// Returns the cursor to send; none for the first page of some lists. The caller's own cursor
+    /// is sent unchanged.
     pub fn cursor<'a>(&'a self, cursor: Option<&'a str>) -> Option<Cursor<'a>> {
         let (place, name) = (self.place, self.paging.parameter());
         let is_empty = matches!(&self.paging, Paging::Cursor(c) if c.first == FirstPage::Empty);
@@ -145,10 +147,11 @@ impl PagedCall {
         Some(Cursor { place, name, value })
     }
 
-    /// The cursor of the page after the page at `cursor`: none if the service says that there are no
-    /// more, or if a range of dates is exhausted. An empty page does not end the list. If the caller
-    /// named the field that identifies a row, rows that the page repeats from the previous one are
-    /// removed; the next page is to be compared with the rows that are returned.
+    /// Returns the cursor of the page after the page at `cursor`: none if the service says that
+    /// there are no more pages, or if a range of dates is exhausted. An empty page does not end the
+    /// list. If the caller named the field that identifies a row, rows that the page repeats from
+    /// the previous one are removed. The next page has to be compared with the rows that are
+    /// returned.
     pub fn advance(
         &self,
         page: &mut Page,
@@ -180,8 +183,8 @@ impl PagedCall {
         })
     }
 
-    /// A short digest of a record: of the field that identifies it, or of the whole record; of their values, however
-    /// they are written.
+    /// Returns a short digest of a record: of the field that identifies it, or of the whole record.
+    /// Different spellings of the same values have the same digest.
     pub fn digest(&self, page: &Page, index: usize) -> String {
         let id = self.record_id.as_deref().and_then(|name| {
             let mut members = page.row(index).ok()?.into_iter();
@@ -195,7 +198,7 @@ impl PagedCall {
     pub fn identity(&self) -> String {
         let request = &self.plan.request;
         let body = match &request.body {
-            // It has no form, whose values would be secrets.
+            // A list has no form; the values of a form would be secrets.
             Body::None | Body::Form(_) => String::new(),
             Body::Json(members) => {
                 members.iter().map(|(name, value)| format!("{name}:{value}\n")).collect()
@@ -203,12 +206,12 @@ impl PagedCall {
             Body::Bytes(bytes, _) => body_hash(bytes),
         };
         let (method, path, query) = (&request.method, &request.path, &request.query);
-        // The same position is a different row if the list is paged differently.
+        // In a list with another kind of paging, the same position is a different row.
         let paging = match &self.paging {
             Paging::Cursor(_) => String::new(),
             Paging::DateRange(range) => format!("{range}\n"),
         };
-        // In how many windows a list is read is no part of it, unless only one of them is read.
+        // The number of windows is not part of the identity, unless only one window is read.
         let windows = match self.part {
             Some(part) => format!("{part}/{}", self.windows),
             None => "1".to_owned(),
@@ -230,12 +233,12 @@ fn subject<N: AsRef<str>>(endpoint: &Endpoint, arguments: &[(N, Argument)]) -> O
     (!shown.is_empty()).then_some(shown)
 }
 
-/// The first digits of the digest of a text.
+/// Returns the first digits of the digest of a text.
 pub(super) fn short_digest(text: &str, digits: usize) -> String {
     body_hash(text.as_bytes()).chars().take(digits).collect()
 }
 
-/// The field that the caller named as the one that identifies a record.
+/// Returns the field that the caller named as identifying a record.
 fn record_id(paging: &Paging) -> Option<String> {
     match paging {
         Paging::DateRange(range) => range.unique.clone(),
@@ -258,8 +261,8 @@ fn metadata<'a>(page: &'a Page, location: CursorLocation, name: &str) -> Option<
     }
 }
 
-/// The time range of a call in microseconds. Sends nothing: an open range is none unless `now_micros`
-/// is given.
+/// Returns the time range of a call in microseconds. Sends nothing: without `now_micros`, an open
+/// range is none.
 pub fn time_range<N: AsRef<str>>(
     endpoint: &Endpoint,
     arguments: &[(N, Argument)],
@@ -271,7 +274,7 @@ pub fn time_range<N: AsRef<str>>(
     resolved.map_err(|error| error.with_endpoint(&endpoint.name))
 }
 
-/// The number of windows that a time range is to be split into.
+/// Checks the number of windows into which a time range is to be split.
 pub fn check_windows(endpoint: &Endpoint, windows: Option<Windows>) -> Result<usize> {
     let Some(windows) = windows else { return Ok(1) };
     if endpoint.time_range().is_none() {

@@ -15,29 +15,29 @@ use crate::{
     error::{Error, Result},
 };
 
-/// A service that answers with so many pages without records in turn has no more to tell.
+/// A service that returns this many pages without records in succession has no more records.
 const EMPTY_PAGES_MAX: usize = 1_000;
 
 /// A part of a list.
 #[derive(Debug)]
 pub struct Part {
     core: Arc<Core>,
-    /// The number of its call among those of the list.
+    /// Number of the part's call among the calls of the list.
     pub number: usize,
-    /// The part of the time range whose records are its own.
+    /// The window whose records belong to this part.
     place: Option<WindowPlace>,
-    /// The position of its first page.
+    /// The position of the part's first page.
     pub start: Position,
     history: Mutex<CursorHistory>,
 }
 
-/// A window, and its place among the others of a list.
+/// A window, and its place among the other windows of a list.
 #[derive(Debug)]
 pub struct WindowPlace {
     pub window: Window,
     pub index: usize,
     pub borders: Arc<Borders>,
-    /// Has the turns of requests, if the windows were not asked for.
+    /// The turns of requests, if the caller did not ask for the windows.
     pub pace: Option<Arc<Pace>>,
 }
 
@@ -45,18 +45,19 @@ pub struct WindowPlace {
 #[derive(Debug, Clone)]
 pub struct FetchedPage {
     pub records: Arc<Page>,
-    /// The key that its records belong to.
+    /// The key that the records belong to.
     pub key: Option<Arc<str>>,
-    /// The number of its records that were received before: not 0 in a page within which an iteration resumes.
+    /// Number of records that were received earlier: not 0 in a page within which an iteration
+    /// resumes.
     pub first: usize,
-    /// The position of its first record.
+    /// The position of the page's first record.
     pub at: Position,
-    /// The position after its last record; none at the end of its part.
+    /// The position after the page's last record; none at the end of its part.
     pub after: Option<Position>,
     pub counts: Counts,
 }
 
-/// The numbers of pages before a page, and of pages without records in turn until it.
+/// Number of pages before a page, and number of successive pages without records up to it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
     before: usize,
@@ -64,13 +65,13 @@ pub struct Counts {
 }
 
 impl FetchedPage {
-    /// The page that ends a part which failed at this position.
+    /// Creates the page that ends a part which failed at this position.
     pub fn without_records(key: Arc<str>, at: Position) -> Self {
         let (records, key) = (Arc::new(Page::default()), Some(key));
         FetchedPage { records, key, first: 0, at, after: None, counts: Counts::default() }
     }
 
-    /// The records from this index on.
+    /// Returns the records from this index on.
     pub fn rest(&self, start: usize) -> PageSlice {
         let end = self.records.len();
         PageSlice { page: self.records.clone(), range: start.min(end)..end, key: self.key.clone() }
@@ -88,12 +89,12 @@ impl Part {
         Arc::new(Part { core, number, place, start, history })
     }
 
-    /// The key that is read.
+    /// Returns the key that is read.
     pub fn key(&self) -> Option<&Arc<str>> {
         self.core.listing.calls.get(self.number).and_then(|keyed| keyed.key.as_ref())
     }
 
-    /// Returns true if its requests wait for their turns.
+    /// Returns true if the part's requests wait for their turns.
     pub fn is_paced(&self) -> bool {
         self.place.as_ref().is_some_and(|place| place.pace.is_some())
     }
@@ -104,25 +105,25 @@ impl Part {
         keyed.call.as_ref().map_err(Clone::clone)
     }
 
-    /// The first page. If the part was begun before, the page within which it goes on, and the pages that were
-    /// fetched to find that one.
+    /// Returns the first page. If the part was already begun, returns the page within which it
+    /// continues, and the pages that were fetched to find that page.
     pub async fn first(&self) -> Result<Vec<FetchedPage>> {
         self.resume().await.map_err(|error| self.located(error))
     }
 
-    /// The first page of a part that was not begun before.
+    /// Returns the first page of a part that was not begun before.
     pub async fn beginning(&self) -> Result<FetchedPage> {
         let page = self.fetch(self.start.clone(), Counts::default()).await;
         page.map_err(|error| self.located(error))
     }
 
-    /// The page after this one; none at the end.
+    /// Returns the page after this one; none at the end.
     pub async fn next(&self, page: &FetchedPage) -> Result<Option<FetchedPage>> {
         let Some(after) = &page.after else { return Ok(None) };
         self.fetch_after(after.clone(), page.counts).await.map(Some)
     }
 
-    /// The page at the position after a page with these counts.
+    /// Returns the page at the position after a page with these counts.
     pub async fn fetch_after(&self, after: Position, counts: Counts) -> Result<FetchedPage> {
         let counts = Counts { before: counts.before + 1, ..counts };
         self.fetch(after, counts).await.map_err(|error| self.located(error))
@@ -153,10 +154,10 @@ impl Part {
         Ok(page)
     }
 
-    /// The page at a position, with the position after it.
+    /// Accepts the page at a position, and determines the position after it.
     fn accept(&self, mut page: Page, at: Position, counts: Counts) -> Result<FetchedPage> {
         let call = self.call()?;
-        // As the service sent it: records that belong elsewhere are records.
+        // Counted as the service sent the page: records of other windows are records, too.
         let empty = if page.is_empty() { counts.empty + 1 } else { 0 };
         let range = call.plan.request.time_range.as_ref();
         let place = self.place.as_ref().zip(range);
@@ -186,7 +187,7 @@ impl Part {
             used_cursors,
             ..here
         });
-        // That of a window is not that of the list.
+        // The total of a window or key is not the total of the list.
         if self.core.listing.keys.is_none() && self.place.is_none() {
             let total = page.pagination("total").and_then(|value| value.as_integer());
             self.core.note(|known| known.total = total.or(known.total));
@@ -195,7 +196,8 @@ impl Part {
         Ok(FetchedPage { records: Arc::new(page), key, first: 0, at, after, counts })
     }
 
-    /// Notes the cursors of a page, and refuses the next one if it was used. Returns all that were used.
+    /// Notes the cursors of a page, and refuses the next one if it was already used. Returns all
+    /// used cursors.
     fn use_cursor(&self, at: &Position, next: Option<&str>, page: usize) -> Result<UsedCursors> {
         let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
         let used = match &at.cursor {
@@ -214,9 +216,9 @@ impl Part {
         }
     }
 
-    /// The page within which the iteration resumes, and the pages after it that were fetched: the page with the last
-    /// row that was received. That row is known by its digest, since pages may be cut otherwise now, and rows before it
-    /// may have come or gone.
+    /// Finds the page within which the iteration resumes, and the pages after it that were fetched.
+    /// It is the page with the last row that was received. That row is identified by its digest,
+    /// because page borders may have moved, and rows before it may have been added or removed.
     async fn resume(&self) -> Result<Vec<FetchedPage>> {
         let Position { row, last, length, .. } = self.start.clone();
         let start = Position { row: 0, last: None, length: None, keys: None, ..self.start.clone() };
@@ -236,7 +238,8 @@ impl Part {
                 "the checkpoint is after record {row} of a page that now has {count}"
             )));
         }
-        // As far as the number reaches, and from the last of these rows backward: of equal rows, the right one.
+        // Reads pages up to the stored row number, and searches them backward: of several equal
+        // rows, this finds the right one.
         let (mut end, mut pages) = (count, vec![page]);
         while end < row
             && let Some(before) = pages.last()
@@ -258,7 +261,7 @@ impl Part {
             }
             end = before;
         }
-        // A record that nothing identifies may have changed where it is.
+        // A record without an identifying field may have changed in place.
         let is_in_place = call.record_id.is_none() && length == Some(count);
         if let Some(page) = pages.first_mut().filter(|_| is_in_place && row <= count) {
             page.first = row;

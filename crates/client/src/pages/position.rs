@@ -8,33 +8,33 @@ use super::{PreviousRows, cursor_history::UsedCursors};
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Position {
-    /// The time range of the whole iteration, once a page of it has been received. Until then, an
+    /// Time range of the whole iteration, once one of its pages has been received. Until then, an
     /// open range stays open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<(i64, i64)>,
-    /// The number of the key that the next record is of.
+    /// The number of the next record's key.
     #[serde(skip_serializing_if = "is_default")]
     pub window: usize,
-    /// The times of the window that holds the next record, if the range is read in windows. What precedes it in
-    /// time has not been received.
+    /// The times of the window that holds the next record, if the range is read in windows. Earlier
+    /// records have not been received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<(i64, i64)>,
     /// The cursor of the page that holds the next record; none for the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// The number of records of that page that were received.
+    /// Number of records of that page that were received.
     #[serde(skip_serializing_if = "is_default")]
     pub row: usize,
-    /// The digest of the last of them.
+    /// Digest of the last received record of that page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<String>,
     /// The number of records that the page had.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<usize>,
-    /// True if it is the end of the list.
+    /// True at the end of the list.
     #[serde(skip_serializing_if = "is_default")]
     pub done: bool,
-    /// The rows of the page before that one, which that page may repeat.
+    /// Rows of the page before the page of this position, which may repeat them.
     #[serde(rename = "previous", skip_serializing_if = "PreviousRows::is_empty")]
     pub previous_rows: PreviousRows,
     /// The cursors that have been used in this window, or list.
@@ -48,18 +48,19 @@ pub struct Position {
 // A service may put secrets into a cursor.
 boardlot_service::shown_as!(Position, |this| "Position(row {}, done {})", this.row, this.done);
 
-/// The keys of a list that are left besides the key of a position.
+/// The keys that remain in a list, besides the key of a position.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeysLeft {
     /// The positions at which keys failed.
     pub begun: Vec<Position>,
-    /// The number of the first key that was not begun.
+    /// Number of the first key that was not begun.
     pub next: usize,
 }
 
 impl Position {
-    /// Returns true if no record of its window, or of a list that is read by one cursor, was received.
+    /// Returns true if no record of the position's window was received, or of the list if one
+    /// cursor reads it.
     pub fn is_beginning(&self) -> bool {
         self.cursor.is_none() && self.row == 0 && !self.done
     }

@@ -18,7 +18,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// A record with its share of the page that it came in: it can be sent to other threads, and kept.
+/// A record that shares ownership of its page: it can be sent to other threads, and kept.
 #[derive(Clone)]
 pub struct OwnedRecord {
     page: Arc<Page>,
@@ -30,30 +30,32 @@ pub struct OwnedRecord {
 boardlot_service::shown_as!(OwnedRecord, |this| "OwnedRecord({})", this.index);
 
 impl OwnedRecord {
-    /// The JSON text of the record, as it was received.
+    /// Returns the JSON text of the record, as it was received.
     pub fn text(&self) -> &str {
         self.page.row_text(self.index)
     }
 
-    /// The members of the record, each value as its own JSON text.
+    /// Returns the members of the record, each value as its own JSON text.
     #[doc(hidden)]
     pub fn members(&self) -> Result<Members<'_>> {
         self.borrowed().members()
     }
 
-    /// The record as a value of a type. For a type that borrows texts, see [`borrowed`](OwnedRecord::borrowed).
+    /// Deserializes the record into a type. For a type that borrows texts, see
+    /// [`borrowed`](OwnedRecord::borrowed).
     pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T> {
         self.borrowed().deserialize()
     }
 
-    /// The same record, borrowed.
+    /// Returns the same record, borrowed.
     pub fn borrowed(&self) -> RecordRef<'_> {
         let number = RecordNumber::InPage(self.index);
         RecordRef { page: &self.page, index: self.index, key: None, number }
     }
 
-    /// The position after this record, as a small JSON string without secrets from which [`Client::pages`] resumes; none
-    /// if the endpoint does not return pages. An error if the service's cursor has a secret.
+    /// Returns the position after this record, as a small JSON string without secrets, from which
+    /// [`Client::pages`] resumes. None if the endpoint does not return pages. Fails if the
+    /// service's cursor has a secret.
     ///
     /// [`Client::pages`]: crate::Client::pages
     pub fn checkpoint(&self) -> Result<Option<String>> {
@@ -68,12 +70,12 @@ pub struct RecordStream(BoxStream<'static, Result<OwnedRecord>>);
 boardlot_service::shown_as!(RecordStream, "RecordStream(..)");
 
 impl RecordStream {
-    /// The records of the only page of a call.
+    /// Returns the records of the only page of a call.
     pub(crate) fn of_page(page: impl Future<Output = Result<Page>> + Send + 'static) -> Self {
         Self::of_pages(once(page.map(|page| Ok((Arc::new(page?), 0, None)))))
     }
 
-    /// The records of pages: each from an index on, with the page in its list.
+    /// Returns the records of pages, each from an index on, with the page in its list.
     fn of_pages(
         pages: impl Stream<Item = Result<(Arc<Page>, usize, Option<Arc<ListedPage>>)>> + Send + 'static,
     ) -> Self {
@@ -96,7 +98,7 @@ impl Stream for RecordStream {
 }
 
 impl Pages {
-    /// The records of these pages, one after another.
+    /// Returns the records of these pages, one after another.
     pub fn into_records(self) -> RecordStream {
         let start = (Arc::new(self), None);
         let pages = try_unfold(

@@ -1,4 +1,4 @@
-//! A call that returns records: what to send, and how to read the response.
+//! A call that returns records: its request, and how to read the response.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct RecordsCall {
 }
 
 impl RecordsCall {
-    /// A call of an endpoint, its arguments checked.
+    /// Creates a call of an endpoint and checks its arguments.
     pub fn new<N: AsRef<str>>(endpoint: &Endpoint, arguments: &[(N, Argument)]) -> Result<Self> {
         let request = RequestPlan::new(endpoint, arguments)?;
         let ResponseShape::Rows(location, schema) = &endpoint.response else {
@@ -42,7 +42,7 @@ impl RecordsCall {
         Ok(RecordsCall { request, fields, contract, location })
     }
 
-    /// A custom request, with the records at this path of the response.
+    /// Creates a custom request, with the records at this path of the response.
     pub fn custom(request: RequestPlan, rows: &str) -> Self {
         RecordsCall {
             request,
@@ -61,13 +61,13 @@ impl RecordsCall {
         RecordsCall { request, fields: Arc::default(), contract, location }
     }
 
-    /// The records of a response.
+    /// Returns the records of a response.
     pub fn parse(&self, response: &HttpResponse) -> Result<Page> {
         parse_page(self.contract, &self.location, response)
     }
 
-    /// The records of the only response of a call. A list of which the response has only the beginning is never
-    /// returned as if it were the whole.
+    /// Returns the records of the only response of a call. If the response has only the beginning
+    /// of a list, that is an error, so that it is never taken for the whole list.
     pub fn parse_whole(&self, response: &HttpResponse) -> Result<Page> {
         let page = self.parse(response)?;
         let Some(signal) = page.says_more() else { return Ok(page) };
@@ -76,7 +76,7 @@ impl RecordsCall {
             path: self.request.path.clone(),
             cursor: match signal == PAGE_FLAG.end.0 {
                 true => Some(PAGE_FLAG.name),
-                // None as of a list of days, whose response has no cursor.
+                // A list of days, for example, has no cursor in its response.
                 false => page.pagination(NEXT_KEY.name).and(Some(NEXT_KEY.name)),
             },
             rows: match &self.location {

@@ -1,4 +1,4 @@
-//! The state that all pages of an iteration share.
+//! State that all pages of an iteration share.
 
 use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicU64};
 
@@ -14,14 +14,14 @@ pub struct Core {
     pub listing: Listing,
     /// The number of pages that have been requested.
     pub requests: AtomicU64,
-    /// The number of attempts of these requests that have failed, whatever became of the request.
+    /// Number of failed attempts of these requests, even if the request succeeded later.
     pub failed_attempts: AtomicU64,
-    /// The requests at a time of all lists that are read together, if it is one of several.
+    /// Limit on concurrent requests of all lists that are read together, if there are several.
     pub permits: Option<Arc<Semaphore>>,
     pub known: Mutex<Known>,
 }
 
-/// What is known of a list.
+/// Known properties of a list.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Known {
     /// The time range in microseconds since 1970.
@@ -36,7 +36,7 @@ impl Core {
         self.permits.as_ref()?.acquire().await.ok()
     }
 
-    /// The error with the call, without the secrets that a page may repeat.
+    /// Adds the call to an error, and removes the secrets that a page may repeat.
     pub fn located(&self, error: Error) -> Error {
         error.redacted(&self.source.redactor()).with_endpoint(self.listing.label())
     }

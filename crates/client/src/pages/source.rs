@@ -9,22 +9,23 @@ use crate::{
     http::{AuthorizedTransport, LocalInstant},
 };
 
-/// The least time between requests of windows and those of one cursor in their place: limits are per second.
+/// Minimum wait between the requests of windows and the requests of the one cursor that replaces
+/// them: limits are per second.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What a source permits for windows that nobody asked for.
+/// Permissions of a source for windows that the caller did not ask for.
 #[derive(Debug, Clone, Copy)]
 pub struct Permitted {
-    /// The requests at a time.
+    /// Number of concurrent requests.
     pub at_once: usize,
-    /// True if its requests wait for a rate limit.
+    /// True if the source's requests wait for a rate limit.
     pub has_rate_limit: bool,
 }
 
 /// The source of a call's pages.
 pub trait Source: std::fmt::Debug + Send + Sync {
-    /// The page at a cursor, of the list or of the given part of its time range. `failed_attempts` counts the attempts
-    /// that failed, whether or not another one succeeded.
+    /// Returns the page at a cursor, of the list or of the given part of its time range.
+    /// `failed_attempts` counts failed attempts, even if a later one succeeded.
     fn page<'a>(
         &'a self,
         call: &'a PagedCall,
@@ -33,21 +34,21 @@ pub trait Source: std::fmt::Debug + Send + Sync {
         failed_attempts: &'a AtomicU64,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>>;
 
-    /// The address of the service that the pages come from.
+    /// Returns the address of the service that the pages come from.
     fn origin(&self) -> &str;
 
-    /// What it permits for windows that nobody asked for.
+    /// Returns the permissions for windows that the caller did not ask for.
     fn permitted(&self) -> Permitted {
         Permitted { at_once: usize::MAX, has_rate_limit: false }
     }
 
-    /// The service's time in microseconds, as far as it is known without a request.
+    /// Returns the service's time in microseconds, as far as it is known without a request.
     fn time(&self) -> i64 {
         i64::MAX
     }
 
-    /// Waits before a list is read again by one cursor, since windows have failed with this error: whatever several
-    /// requests at a time have used up is there again.
+    /// Waits before one cursor reads a list again whose windows have failed with this error, so
+    /// that limits which several concurrent requests have used up are available again.
     fn pause<'a>(
         &'a self,
         _call: &'a PagedCall,
@@ -56,13 +57,14 @@ pub trait Source: std::fmt::Debug + Send + Sync {
         Box::pin(tokio::time::sleep(PAUSE))
     }
 
-    /// Redacts the secrets that a page may repeat; a source that sends none has none.
+    /// Redacts the secrets that a page may repeat. A source that sends no secrets has none.
     fn redactor(&self) -> Redactor {
         Redactor::default()
     }
 
-    /// The end in microseconds of the open time range of this call: all that existed at the service
-    /// before this was called is earlier, and all that it adds after this has returned is later.
+    /// Returns the end in microseconds of the open time range of this call: everything that existed
+    /// at the service before this was called is earlier, and everything that the service adds after
+    /// this has returned is later.
     fn now<'a>(
         &'a self,
         call: &'a PagedCall,
@@ -88,8 +90,9 @@ impl Source for AuthorizedTransport {
         self.base.as_str()
     }
 
-    /// As many requests as there are connections. Traffic that is recorded has to be that of every client which
-    /// replays it, whatever its options are, so it is that of one cursor.
+    /// Permits as many requests as there are connections. Recorded traffic has to be the same for
+    /// every client that replays it, whatever its options, so a recording permits only the requests
+    /// of one cursor.
     fn permitted(&self) -> Permitted {
         let at_once = if self.has_cassette() { 1 } else { self.max_connections() };
         Permitted { at_once, has_rate_limit: self.rate().is_some() }

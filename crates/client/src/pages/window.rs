@@ -1,9 +1,9 @@
 //! Windows: the parts of a time range that are fetched concurrently.
 //!
-//! The service document says neither whether the bounds of a range belong to it nor how exact they are. So
-//! the borders between windows are on whole days, hours, minutes or seconds, each window requests two seconds
-//! more than its own at either border, and a record belongs to one window by its own time: every record once,
-//! however the service reads a range.
+//! The service document says neither whether the bounds of a range belong to it nor how exact they
+//! are. The borders between windows are therefore on whole days, hours, minutes or seconds. Each
+//! window requests two seconds more than its own range at either border, and a record belongs to
+//! one window by its own time: every record is returned once, however the service reads the bounds.
 
 use crate::{
     api::MICROS_PER_DAY,
@@ -13,12 +13,12 @@ use crate::{
 
 const SECOND: i64 = 1_000_000;
 const MINUTE: i64 = 60 * SECOND;
-/// The units on which the borders are, and the smallest of which a window is as long.
+/// Units of the borders. The smallest unit is the minimum length of a window.
 const UNITS: [i64; 4] = [MICROS_PER_DAY, 60 * MINUTE, MINUTE, SECOND];
-/// The time that a window requests beyond its own.
+/// How far a window's request extends beyond its own range.
 const OVERLAP: i64 = 2 * SECOND;
-/// The time beyond a border within which a window may receive records of its neighbor: the overlap, and a
-/// minute of a service whose ranges are exact to one.
+/// Distance from a border within which a window may receive records of its neighbor: the overlap,
+/// and a minute for a service whose ranges are exact to a minute.
 pub const REACH: i64 = OVERLAP + MINUTE;
 
 /// One part of a range: its times are `first..=last`.
@@ -29,12 +29,12 @@ pub struct Window {
     pub last: i64,
 }
 
-/// At most `count` parts of a range, the latest first.
+/// Splits a range into at most `count` parts, the latest first.
 pub fn split((start, end): (i64, i64), count: usize) -> Vec<Window> {
     let length = i128::from(end) - i128::from(start);
     let shortest = length / i128::try_from(count.max(1)).unwrap_or(i128::MAX);
     let unit = UNITS.into_iter().find(|unit| i128::from(*unit) <= shortest).unwrap_or(SECOND);
-    // Shorter ones would have no border between them.
+    // Shorter windows would have no border between them.
     let most = (length / i128::from(unit)).max(1);
     let count = i128::try_from(count).unwrap_or(most).clamp(1, most);
     let border = |part: i128| {
@@ -52,19 +52,19 @@ pub fn split((start, end): (i64, i64), count: usize) -> Vec<Window> {
 }
 
 impl Window {
-    /// The window of a range that has these times.
+    /// Returns the window of a range with these times.
     pub fn of(range: (i64, i64), (first, last): (i64, i64)) -> Self {
         Window { range, first, last }
     }
 
-    /// The windows that precede it, if the range is read in so many.
+    /// Returns the windows that precede this one, if the range is read in `count` windows.
     pub fn older(&self, count: usize) -> impl Iterator<Item = Window> {
         let last = self.first.saturating_sub(1);
         let older = split(self.range, count).into_iter().filter(move |window| window.first <= last);
         older.map(move |window| Window { last: window.last.min(last), ..window })
     }
 
-    /// The times from which and to which it requests records.
+    /// Returns the bounds of the times to request.
     pub fn requested(&self) -> (i64, i64) {
         let (start, end) = self.range;
         (
@@ -73,21 +73,22 @@ impl Window {
         )
     }
 
-    /// Returns true if records of this time are its own. The first and the last window of a range have those
-    /// outside of it, too.
+    /// Returns true if records of this time belong to the window. The first and the last window of
+    /// a range also own the times outside of it.
     pub fn owns(&self, micros: i64) -> bool {
         let (start, end) = self.range;
         (self.first <= micros || self.first <= start) && (micros <= self.last || self.last >= end)
     }
 
-    /// Returns true if a neighbor may receive records of this time, or it may receive the neighbor's.
+    /// Returns true if a neighbor may receive records of this time, or if this window may receive
+    /// the neighbor's.
     pub fn is_near_border(&self, micros: i64) -> bool {
         let is_near = |border: i64| micros.abs_diff(border) <= REACH.unsigned_abs();
         is_near(self.first) || is_near(self.last)
     }
 }
 
-/// The time of a record by which it belongs to a window.
+/// Returns the time of a record that decides its window.
 pub fn time_of(page: &Page, index: usize, time_field: &str) -> Result<i64> {
     page.integer(index, time_field)?.ok_or_else(|| {
         let text = format!("{time_field} of record {index} is not a time");
@@ -95,7 +96,7 @@ pub fn time_of(page: &Page, index: usize, time_field: &str) -> Result<i64> {
     })
 }
 
-/// The error for a list that cannot be read in windows.
+/// Returns the error for a list that cannot be read in windows.
 pub fn not_in_windows(text: &str, page: &Page) -> Error {
     let text = format!("{text}, so the list cannot be read in windows");
     Error::protocol(text, page.body()).with_advice(Advice::OneCursor)
@@ -139,7 +140,8 @@ mod tests {
                 if !(start..=end).contains(&micros) || length * stretch < 70 * unit {
                     continue;
                 }
-                // Within the bounds that were not given by the caller, which a service cuts to its unit and excludes.
+                // The time is within the requested bounds, even if the service truncates them to
+                // its unit and excludes them. Bounds that the caller passed are exempt.
                 let (from, until) = own[0].requested();
                 let cut = |bound: i64| bound.div_euclid(unit) * unit;
                 prop_assert!(from == start || cut(from) < micros, "{micros} {own:?}");
@@ -179,7 +181,7 @@ mod tests {
             let borders: Vec<i64> = windows.iter().rev().skip(1).map(|one| one.first).collect();
             assert!(borders.iter().all(|border| border % unit == 0), "{length}: {borders:?}");
         }
-        // Of ten seconds, no more than ten windows; of less than one, one.
+        // Ten seconds have at most ten windows; less than a second has one.
         assert_eq!(split((START, START + 10 * SECOND), 64).len(), 10);
         assert_eq!(split((START, START + SECOND / 2), 64).len(), 1);
     }

@@ -9,7 +9,7 @@ use super::entry::Profile;
 
 const DEFAULT: &str = "default_profile";
 
-/// The text after a change; the error says what is wrong with the text or the change.
+/// Returns the text after a change. The error tells what is wrong with the text or the change.
 pub(super) fn changed(
     before: &str,
     change: impl FnOnce(&mut DocumentMut) -> Result<(), String>,
@@ -17,7 +17,7 @@ pub(super) fn changed(
     let mut document: DocumentMut = before
         .parse()
         .map_err(|error: TomlError| problem(before, error.span(), error.message()))?;
-    // A file of comments alone: they would end up after the first table.
+    // A file with only comments: the comments would end up after the first table.
     let mut head = String::new();
     if document.is_empty() {
         document = DocumentMut::new();
@@ -30,7 +30,8 @@ pub(super) fn changed(
     Ok(format!("{head}{document}"))
 }
 
-/// The line of an error, and its key. A line without one is not shown: it may be a part of a secret.
+/// Returns the line of an error, and its key. A line without a key is not shown, because it may be
+/// a part of a secret.
 pub(super) fn problem(text: &str, span: Option<Range<usize>>, what: &str) -> String {
     let start = span.map_or(0, |span| span.start);
     let number = text.get(..start).unwrap_or_default().matches('\n').count();
@@ -50,7 +51,7 @@ pub(super) fn problem(text: &str, span: Option<Range<usize>>, what: &str) -> Str
     )
 }
 
-/// Adds a profile; an existing one is an error, or with `replace` is updated.
+/// Adds a profile. An existing one is updated with `replace`, and an error otherwise.
 pub(super) fn insert(
     document: &mut DocumentMut,
     profile: &Profile,
@@ -89,11 +90,11 @@ pub(super) fn insert(
     Ok(())
 }
 
-/// Removes a profile; none is the default any more if it was that one.
+/// Removes a profile. If it was the default, there is no default any more.
 pub(super) fn remove(document: &mut DocumentMut, name: &str) -> Result<(), String> {
     let profiles = document.get_mut("profiles").and_then(Item::as_table_like_mut);
     if profiles.and_then(|profiles| profiles.remove(name)).is_none() {
-        // Another process was quicker.
+        // Another process was faster.
         return Err(format!("the profile '{name}' no longer exists"));
     }
     if document.get(DEFAULT).and_then(Item::as_str) == Some(name) {
@@ -102,7 +103,7 @@ pub(super) fn remove(document: &mut DocumentMut, name: &str) -> Result<(), Strin
     Ok(())
 }
 
-/// Makes a profile the default, or none.
+/// Makes a profile the default, or unsets the default.
 pub(super) fn set_default(document: &mut DocumentMut, name: Option<&str>) {
     match name {
         Some(name) => drop(document.insert(DEFAULT, Item::Value(name.into()))),

@@ -1,4 +1,4 @@
-//! One profile: a service, its credentials, and where their secret is stored.
+//! One profile: a service, its credentials, and the location of their secret.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::{
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// Its name, of letters, digits, `_` and `-`.
+    /// Name of the profile, of letters, digits, `_` and `-`.
     #[serde(skip)]
     pub name: String,
     /// The service.
@@ -33,15 +33,15 @@ pub struct Profile {
     pub client_cert: Option<PathBuf>,
     /// Requests per second.
     pub rate_limit: Option<f64>,
-    /// True if all processes of this user that use the same credentials share that.
+    /// True if all processes of this user with the same credentials share the rate limit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rate_limit_shared: bool,
-    /// True if its clients only read.
+    /// True if the profile's clients only read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
 }
 
-/// The kind of credentials, and where the secret is stored.
+/// The kind of credentials, and the location of their secret.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ProfileAuth {
@@ -65,7 +65,7 @@ pub enum ProfileAuth {
     OAuth {
         /// The registered client.
         client_id: String,
-        /// The encrypted file of the tokens; by default they are in the keychain.
+        /// The encrypted file of the tokens; by default, the keychain stores them.
         store: Option<PathBuf>,
         /// The file with the passphrase of `store`.
         passphrase_file: Option<PathBuf>,
@@ -82,7 +82,7 @@ impl ProfileAuth {
 }
 
 impl Profile {
-    /// The profile of that name from its value in the file in this folder.
+    /// Reads the profile of that name from its value in the file in this folder.
     pub(super) fn of(value: Value, folder: &Path, name: &str) -> Result<Self> {
         let at = |what: &str| {
             let path = folder.join("config.toml");
@@ -112,7 +112,8 @@ impl Profile {
         Ok(profile)
     }
 
-    /// The id of the application to which the service grants its rate; none without credentials.
+    /// Returns the id of the application to which the service grants its rate; none without
+    /// credentials.
     pub fn application(&self) -> Option<&str> {
         match &self.auth {
             ProfileAuth::None => None,
@@ -133,12 +134,13 @@ impl Profile {
         }
     }
 
-    /// Returns true if its passphrase is what a command prints.
+    /// Returns true if a command prints the profile's passphrase.
     pub(super) fn runs_command(&self) -> bool {
         self.passphrase().1.is_some()
     }
 
-    /// The file or the command of its passphrase, and whether there is something to open with it.
+    /// Returns the file or the command of the passphrase, and true if there is an encrypted file to
+    /// open with it.
     fn passphrase(&self) -> (Option<&Path>, Option<&[String]>, bool) {
         match &self.auth {
             ProfileAuth::None => (None, None, false),
@@ -178,8 +180,8 @@ impl Profile {
     }
 }
 
-/// A program and its arguments. The error names the key, which the kinds of credentials hide, but not
-/// the value: an argument may be a secret.
+/// Reads a program and its arguments. The error names the key, which the kinds of credentials hide,
+/// but not the value: an argument may be a secret.
 fn command<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
     let value = Value::deserialize(from)?;
     let what = match &value {

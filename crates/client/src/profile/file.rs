@@ -1,4 +1,4 @@
-//! Changes `config.toml` under a lock, since several processes may do so at once.
+//! Changes `config.toml` under a lock, because several processes may change it at once.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions},
@@ -18,7 +18,7 @@ use crate::{
     os::texts::text,
 };
 
-/// The time to wait for another process to finish its change.
+/// How long to wait for another process to finish its change.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 const MAX_LINKS: usize = 40;
 
@@ -42,7 +42,8 @@ impl From<Error> for ChangeError {
     }
 }
 
-/// The path of the file itself: links are followed, even if their target does not exist yet.
+/// Returns the path of the file itself: links are followed, even if their target does not exist
+/// yet.
 pub fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -52,16 +53,16 @@ pub fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many symbolic links"))
 }
 
-/// The file and its folders, each as it was before the file was read.
+/// The file and its folders, each in its state before the file was read.
 #[derive(Debug, Default)]
 pub struct LookedAt(
     #[cfg_attr(not(unix), expect(dead_code, reason = "modes and owners are of Unix"))]
     Vec<(PathBuf, Metadata)>,
 );
 
-/// The text of `config.toml`, and what could change it when it was read; `None` if there is none. A path
-/// that cannot be inspected first is an error, and so is what is not a regular file: a pipe would be waited
-/// for.
+/// Reads the text of `config.toml`, and the state of the files that could change it; `None` if
+/// there is none. Fails if a path cannot be inspected first, or is not a regular file: reading a
+/// pipe would wait forever.
 pub fn read(folder: &Path) -> io::Result<Option<(String, LookedAt)>> {
     match open(folder) {
         Ok((mut file, looked_at)) => {
@@ -82,7 +83,7 @@ fn open(folder: &Path) -> io::Result<(File, LookedAt)> {
     }
     let open = || atomic_file::options(0o600).read(true).open(&path);
     let file = atomic_file::when_not_in_use(&path, open)?;
-    // Of the file that is read, and not of what is at its path by now.
+    // The metadata of the file that is read, and not of the file at its path by now.
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
@@ -92,11 +93,12 @@ fn open(folder: &Path) -> io::Result<(File, LookedAt)> {
 }
 
 impl LookedAt {
-    /// Refuses a `config.toml` that other users can change, or replace in its folder: it names a service
-    /// for the credentials, and perhaps a command that runs.
+    /// Refuses a `config.toml` that other users can change, or replace in its folder: it tells
+    /// which service gets the credentials, and may name a command to run.
     ///
-    /// With a umask of 002, a new file can be written by the group of its owner. That is the user alone
-    /// where each user has a group of the same number; for a command, that is not relied on.
+    /// With a umask of 002, the group of the owner can write a new file. That group has the user
+    /// alone if each user has a group of the same number; a file with a command does not rely on
+    /// it.
     #[cfg(unix)]
     pub fn check_only_writer(&self, runs_command: bool) -> Result<(), Error> {
         use std::os::unix::fs::MetadataExt;
@@ -130,7 +132,7 @@ impl LookedAt {
     }
 }
 
-/// Creates the folder of the configuration, writable for its owner only.
+/// Creates the configuration folder, writable for its owner only.
 fn create_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -142,11 +144,11 @@ fn create_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Reads the file, changes its text and replaces the file, under a lock that other processes wait
-/// for. The file keeps its mode and owner, and a link to it remains a link.
+/// Reads the file, changes its text and replaces the file, under a lock for which other processes
+/// wait. The file keeps its mode and owner, and a link to it remains a link.
 ///
-/// `interrupted` is called while waiting for the lock and ends the wait, with an error of that kind, by
-/// returning true.
+/// `interrupted` is called while waiting for the lock. By returning true, it ends the wait with an
+/// error of that kind.
 pub fn change(
     path: &Path,
     interrupted: impl FnMut() -> bool,
@@ -155,7 +157,7 @@ pub fn change(
     let path =
         resolve_links(path).map_err(|error| ChangeError::Io { path: path.to_owned(), error })?;
     let failed = |error: io::Error| ChangeError::Io { path: path.clone(), error };
-    // Before it is read, which a pipe would delay forever.
+    // Checked before the file is read, because reading a pipe would wait forever.
     atomic_file::check_replaceable(&path).map_err(failed)?;
     let folder = folder_of(&path);
     create_folder(folder).map_err(failed)?;
@@ -188,7 +190,7 @@ pub fn change(
     atomic_file::replace(&path, text.as_bytes(), |new| create_like(new, &path)).map_err(failed)
 }
 
-/// Creates the new file with the mode and the owner of the one that it replaces.
+/// Creates the new file with the mode and the owner of the file that it replaces.
 fn create_like(new: &Path, replaced: &Path) -> io::Result<File> {
     let file = atomic_file::options(0o600).write(true).create_new(true).open(new)?;
     if let Ok(before) = fs::metadata(replaced) {
@@ -197,13 +199,14 @@ fn create_like(new: &Path, replaced: &Path) -> io::Result<File> {
         {
             use std::os::unix::fs::{MetadataExt, fchown};
             let is_kept = fchown(&file, Some(before.uid()), Some(before.gid())).is_ok();
-            // Another user's content must not become this user's: it may name a command that runs.
+            // Another user's content must not become this user's own: it may name a command to run.
             if !is_kept && before.uid() != rustix::process::geteuid().as_raw() {
                 let what = "it belongs to another user; change its owner to your user";
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
             }
         }
-        // A file system without modes, such as SMB and vfat, refuses. The new file is private, as far as it can be.
+        // A file system without modes, such as SMB and vfat, refuses. The new file is as private as
+        // it can be.
         let _ = file.set_permissions(before.permissions());
     }
     Ok(file)

@@ -24,7 +24,7 @@ use crate::{
 #[serde(deny_unknown_fields)]
 struct ConfigFile {
     default_profile: Option<String>,
-    /// Parsed when one is used, so that a mistake in one does not affect the others.
+    /// Each profile is parsed when it is used, so that a mistake in one does not affect the others.
     #[serde(default)]
     profiles: BTreeMap<String, Value>,
     #[serde(skip)]
@@ -32,13 +32,13 @@ struct ConfigFile {
 }
 
 impl Profile {
-    /// The profile of that name from the user's `config.toml`.
+    /// Reads the profile of that name from the user's `config.toml`.
     pub fn load(name: &str) -> Result<Self> {
         let folder = config_folder()?;
         ConfigFile::read(&folder)?.profile(&folder, name)
     }
 
-    /// The same; `None` if there is no such profile, or no file yet.
+    /// Reads the profile; `None` if there is no such profile, or no file yet.
     pub fn find(name: &str) -> Result<Option<Self>> {
         check_name(name)?;
         let folder = config_folder()?;
@@ -46,9 +46,9 @@ impl Profile {
         file.profiles.contains_key(name).then(|| file.profile(&folder, name)).transpose()
     }
 
-    /// Saves the profile in the user's `config.toml` and returns the file's path. An existing profile is
-    /// an error, or with `replace` is updated. `interrupted` is called while another process is
-    /// changing the file, and ends the wait by returning true.
+    /// Saves the profile in the user's `config.toml` and returns the file's path. An existing
+    /// profile is updated with `replace`, and an error otherwise. `interrupted` is called while
+    /// another process is changing the file, and ends the wait by returning true.
     pub fn save(
         &self,
         replace: bool,
@@ -59,14 +59,15 @@ impl Profile {
         change(&config_folder()?, interrupted, |document| document::insert(document, self, replace))
     }
 
-    /// Removes a profile from the user's `config.toml`, and makes none the default if it was that one.
+    /// Removes a profile from the user's `config.toml`. If it was the default, there is no default
+    /// any more.
     pub fn remove(name: &str, interrupted: impl FnMut() -> bool) -> Result<PathBuf, ChangeError> {
         let folder = config_folder()?;
         ConfigFile::read(&folder)?.take(&folder, name)?;
         change(&folder, interrupted, |document| document::remove(document, name))
     }
 
-    /// Makes a profile the default of the command line, or none.
+    /// Makes a profile the default of the command line, or unsets the default.
     pub fn set_default(
         name: Option<&str>,
         interrupted: impl FnMut() -> bool,
@@ -83,7 +84,7 @@ impl Profile {
 }
 
 impl ConfigFile {
-    /// The user's file; an empty one if there is none yet.
+    /// Reads the user's file; an empty one if there is none yet.
     fn read(folder: &Path) -> Result<Self> {
         let path = folder.join("config.toml");
         let at = |what: String| Error::config(format!("profile: {}: {what}", path.display()));
@@ -94,7 +95,7 @@ impl ConfigFile {
         Ok(ConfigFile { looked_at, ..config })
     }
 
-    /// The profile of that name, unless other users could change it.
+    /// Returns the profile of that name, unless other users could change it.
     fn profile(mut self, folder: &Path, name: &str) -> Result<Profile> {
         let profile = Profile::of(self.take(folder, name)?, folder, name)?;
         self.looked_at.check_only_writer(profile.runs_command())?;
@@ -108,7 +109,7 @@ impl ConfigFile {
         let known: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
         let path = folder.join("config.toml");
         let expected = if known.is_empty() {
-            // As in a job of cron, whose folder is another one than the user's.
+            // A cron job, for example, has another configuration folder than the user.
             let homeless = cfg!(unix) && std::env::var_os("HOME").is_none();
             let remedy = match homeless {
                 true => {
@@ -143,8 +144,8 @@ fn change(
     Ok(path)
 }
 
-/// The names of the profiles in the user's `config.toml`, in alphabetical order, and the one that the
-/// command line uses if no service is given.
+/// Returns the names of the profiles in the user's `config.toml`, in alphabetical order, and the
+/// one that the command line uses if no service is given.
 pub fn names() -> Result<(Vec<String>, Option<String>)> {
     let config = ConfigFile::read(&config_folder()?)?;
     Ok((config.profiles.into_keys().collect(), config.default_profile))
@@ -159,8 +160,8 @@ fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The path of the user's `config.toml`, which may not exist. Links are followed: this is the file that
-/// a change writes.
+/// Returns the path of the user's `config.toml`, which may not exist. Links are followed: a change
+/// writes this file.
 pub fn config_file() -> Result<PathBuf> {
     let path = config_folder()?.join("config.toml");
     file::resolve_links(&path)

@@ -1,9 +1,9 @@
-//! The time since the machine was started, which nobody sets and which continues while it is
-//! suspended. All processes read the same clock.
+//! The time since the machine was started. Nobody sets this clock, and it continues while the
+//! machine is suspended. All processes read the same clock.
 
 use crate::os::simulated;
 
-/// Nanoseconds since the machine was started.
+/// Returns the nanoseconds since the machine was started.
 pub fn now() -> u64 {
     match simulated::since_boot() {
         Some(since) => u64::try_from(since.as_nanos()).unwrap_or(u64::MAX),
@@ -26,8 +26,8 @@ fn of_machine() -> u64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
 }
 
-/// Without such a clock in the standard library: the time of day. A time that was stored before the clock
-/// was set back is discarded by its reader.
+/// Uses the time of day, because the standard library has no such clock here. The reader discards a
+/// time that was stored before the clock was set back.
 #[cfg(not(unix))]
 fn of_machine() -> u64 {
     u64::try_from(simulated::since_1970().as_nanos()).unwrap_or(u64::MAX)

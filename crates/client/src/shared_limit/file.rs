@@ -1,5 +1,5 @@
-//! A limit that all processes of a user share: a small file, under a lock of the operating system, which
-//! releases it when a process dies.
+//! A limit that all processes of a user share: a small file, under a lock of the operating system,
+//! which releases it when a process dies.
 
 #[cfg(unix)]
 use std::os::unix::fs::FileExt;
@@ -33,23 +33,24 @@ use crate::{
     },
 };
 
-/// A process holds the lock for microseconds. One that holds it for longer than this was stopped.
+/// A process holds the lock for microseconds. A process that holds it for longer than this was
+/// stopped.
 const STOPPED_AFTER: Duration = Duration::from_millis(250);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
-/// The time without the lock after which the file cannot be used.
+/// How long the lock is unavailable before the file counts as unusable.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(30);
-/// A request checks that the file is still at its path only if the last check is older than this, in
-/// nanoseconds: the check costs as much as everything else, and a process replaces the file only after its
-/// lock was held for much longer.
+/// A request checks that the file is still at its path only if the last check is older than this,
+/// in nanoseconds. The check costs as much as all other work, and a process replaces the file only
+/// after its lock was held for much longer.
 const RECHECK_AFTER: u64 = 10_000_000;
 
-/// The file of a limit, in one process. A lock belongs to an open file, which a forked child would share: so
-/// it opens the file itself.
+/// The file of a limit, in one process. A lock belongs to an open file, which a forked child would
+/// share, so the child opens the file again.
 #[derive(Debug)]
 pub struct FileStorage {
     path: PathBuf,
     file: Mutex<Option<File>>,
-    /// When it was last checked that the file is still at its path.
+    /// Time of the last check that the file is still at its path.
     checked_at: AtomicU64,
 }
 
@@ -60,7 +61,7 @@ fn unusable(why: impl std::fmt::Display) -> Error {
     )
 }
 
-/// The path of the file of a limit, in the user's state folder.
+/// Returns the path of the file of a limit, in the user's state folder.
 pub fn path_of(name: &str) -> Result<PathBuf> {
     let folder = state_folder().map_err(|error| {
         Error::config(format!("a rate limit with a name needs a state folder: {error}"))
@@ -69,12 +70,13 @@ pub fn path_of(name: &str) -> Result<PathBuf> {
 }
 
 impl FileStorage {
-    /// The file at this path, which is created when it is needed.
+    /// Uses the file at this path, which is created when it is needed.
     pub fn new(path: PathBuf) -> Self {
         FileStorage { path, file: Mutex::default(), checked_at: AtomicU64::new(0) }
     }
 
-    /// Works with the open file. If the work returns `None`, the next one opens the file by its path again.
+    /// Works with the open file. If the work returns `None`, the next call opens the file by its
+    /// path again.
     fn with_file<T>(&self, work: impl FnOnce(&File) -> io::Result<Option<T>>) -> Result<Option<T>> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let opened = match file.take() {
@@ -96,7 +98,7 @@ impl FileStorage {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(no_locks(error)),
             }
-            // Others lock the file that is at the path.
+            // Other processes lock the file that is at the path.
             let unchecked_for = boot_clock::now().abs_diff(self.checked_at.load(Relaxed));
             let is_request = matches!(change, Change::Reserve);
             let is_current = (is_request && unchecked_for < RECHECK_AFTER) || self.is_current(file);
@@ -126,13 +128,13 @@ impl FileStorage {
         }
     }
 
-    /// Replaces this file, whose lock is held by a process that was stopped. When it resumes, its request
-    /// is late, and it reserves another time in the new file.
+    /// Replaces this file, whose lock is held by a process that was stopped. When that process
+    /// resumes, its request is late, and it reserves another time in the new file.
     fn replace(&self) -> Result<()> {
         let turn = open_private(&self.path.with_extension("replace")).map_err(unusable)?;
         match turn.try_lock() {
             Ok(()) => {}
-            // Another process is doing it.
+            // Another process is replacing it.
             Err(TryLockError::WouldBlock) => return Ok(()),
             Err(TryLockError::Error(error)) => return Err(unusable(no_locks(error))),
         }
@@ -143,14 +145,14 @@ impl FileStorage {
         Ok(())
     }
 
-    /// The state; `None` if this file was replaced or removed: the next attempt opens the one at the path. A
-    /// reader needs no lock, as the state is written by a single call.
+    /// Reads the state; `None` if this file was replaced or removed: the next attempt opens the
+    /// file at the path. A reader needs no lock, because the state is written by a single call.
     fn read(&self) -> Result<Option<State>> {
         let read = |file: &File| read_state(file, boot_clock::now());
         self.with_file(|file| self.is_current(file).then(|| read(file)).transpose())
     }
 
-    /// Returns true if this is the file at the path: it may have been replaced or removed.
+    /// Returns true if this file is still at the path. It may have been replaced or removed.
     fn is_current(&self, file: &File) -> bool {
         self.checked_at.store(boot_clock::now(), Relaxed);
         is_at(file, &self.path)
@@ -168,7 +170,7 @@ fn change_locked(file: &File, change: Change, allowance: Allowance) -> io::Resul
     Ok(Reserved { send_at, held_until: state.held_until })
 }
 
-/// Reads the state from the file, of whatever length it is.
+/// Reads the state from a file of any length.
 fn read_state(file: &File, now: u64) -> io::Result<State> {
     let mut content = [0; LENGTH];
     #[cfg(unix)]

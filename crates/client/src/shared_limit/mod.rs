@@ -30,15 +30,15 @@ use crate::{
     os::{origin::origin, process::shared},
 };
 
-/// The time before its turn at which a request leaves the queue of its process. So much is reserved
-/// by a process at most, and lost if it ends.
+/// How long before its turn a request leaves the queue of its process. A process reserves at most
+/// this much time, which is lost if the process ends.
 const LOOKAHEAD: Duration = Duration::from_millis(20);
-/// A request that is later than this, because its process was stopped or the machine is busy, reserves
-/// another time: beside the requests of that moment it would be one too many.
+/// A request that is later than this, because its process was stopped or the machine is busy,
+/// reserves another time: it would exceed the limit beside the requests of that moment.
 const LATE_MAX: u64 = 20_000_000;
 
-/// A request that has waited so long asks what its time is worth: a database does not tell that another
-/// process was told to wait.
+/// A request that has waited this long checks its reserved time again: a database does not announce
+/// that another process was told to wait.
 const OLD: u64 = 100_000_000;
 
 /// A limit on the requests per second that several clients share.
@@ -48,7 +48,7 @@ pub struct SharedLimit {
     pub allowance: Allowance,
     name: Option<String>,
     kind: Kind,
-    /// Identifies it among the limits that are open in this process.
+    /// Identifies the limit among the open limits of this process.
     id: u64,
 }
 
@@ -60,35 +60,35 @@ enum Kind {
     Other(Arc<dyn Storage>),
 }
 
-/// The limits that are open in this process: a forked child opens them again.
+/// The limits that are open in this process. A forked child opens them again.
 #[derive(Debug, Default)]
 struct OpenLimits(Mutex<HashMap<u64, Arc<OpenLimit>>>);
 
-/// A limit in one process: its storage, and the requests that wait, first come, first served. The first of
-/// them alone has reserved a time.
+/// A limit in one process: its storage, and the waiting requests, first come, first served. Only
+/// the first of them has reserved a time.
 #[derive(Debug)]
 struct OpenLimit {
     storage: Arc<dyn Storage>,
     turn: AsyncMutex<()>,
-    /// Times that were reserved for requests which were cancelled.
+    /// Times that were reserved for requests which were then cancelled.
     spare: Mutex<Vec<u64>>,
 }
 
-/// The free part of a limit.
+/// The unused part of a limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Usage {
-    /// Requests per second now: less than what was granted while the service throttles.
+    /// Requests per second now: fewer than granted while the service throttles.
     pub rate: f64,
-    /// About how many of them are used.
+    /// Approximate number of them that is used.
     pub used: f64,
-    /// About how many more could be sent: none while the service wants no requests.
+    /// Approximate number that could still be sent: none while the service wants no requests.
     pub free: f64,
-    /// The time that a request which is made now would wait.
+    /// How long a request made now would wait.
     pub wait: Duration,
 }
 
 impl SharedLimit {
-    /// Creates a limit for all clients of this process that are given it.
+    /// Creates a limit for the clients of this process to which it is passed.
     pub fn in_process(allowance: Allowance) -> Self {
         Self::of_kind(allowance, None, Kind::Memory)
     }
@@ -99,7 +99,7 @@ impl SharedLimit {
         Ok(Self::of_kind(allowance, Some(name.to_owned()), kind))
     }
 
-    /// Creates a limit with a state that is stored elsewhere, where each process finds it.
+    /// Creates a limit whose state is stored elsewhere, where each process finds it.
     #[doc(hidden)]
     pub fn new(allowance: Allowance, name: Option<String>, storage: Arc<dyn Storage>) -> Self {
         Self::of_kind(allowance, name, Kind::Other(storage))
@@ -110,7 +110,7 @@ impl SharedLimit {
         SharedLimit { allowance, name, kind, id: LAST_ID.fetch_add(1, Relaxed) }
     }
 
-    /// The limit as this process has it.
+    /// Opens the limit in this process.
     fn open(&self) -> Result<Arc<OpenLimit>> {
         let limits = shared::<OpenLimits>()?;
         let mut limits = limits.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,12 +125,12 @@ impl SharedLimit {
         Ok(limits.entry(self.id).or_insert_with(open).clone())
     }
 
-    /// The name by which processes share it.
+    /// Returns the name by which processes share the limit.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// The processes that share the limit, for people.
+    /// Describes the processes that share the limit, for people.
     #[doc(hidden)]
     pub fn users(&self) -> &'static str {
         match &self.kind {
@@ -149,7 +149,7 @@ impl SharedLimit {
             let waited = reserved.sleep(Duration::ZERO).await;
             let now = boot_nanos();
             let is_late = now > reserved.send_at + LATE_MAX;
-            // Meanwhile another process may have been told to wait.
+            // In the meantime, another process may have been told to wait.
             let known = || open.storage.known();
             let is_held = || waited && known().is_some_and(|(state, now)| state.held_until > now);
             reserved.end();
@@ -159,19 +159,20 @@ impl SharedLimit {
         }
     }
 
-    /// The service wants no requests for so long.
+    /// Notes that the service wants no requests for this long.
     #[doc(hidden)]
     pub async fn hold(&self, wait: Duration) -> Result<()> {
         self.open()?.storage.change(Change::Hold(wait), self.allowance).await.map(drop)
     }
 
-    /// The service has rejected too many requests, the last of which was sent so long ago.
+    /// Notes that the service has rejected too many requests, the last of which was sent this long
+    /// ago.
     #[doc(hidden)]
     pub async fn slow_down(&self, sent_ago: Duration) -> Result<()> {
         self.open()?.storage.change(Change::SlowDown(sent_ago), self.allowance).await.map(drop)
     }
 
-    /// The free part of it; none if that is not known.
+    /// Returns the unused part of the limit; none if it is not known.
     #[doc(hidden)]
     pub fn usage(&self) -> Option<Usage> {
         let (state, now) = self.open().ok()?.storage.known()?;
@@ -193,10 +194,11 @@ impl Drop for SharedLimit {
 }
 
 impl OpenLimit {
-    /// Waits for the turn of a request in this process, and until shortly before the time that is reserved
-    /// for it.
+    /// Waits for the turn of a request in this process, and until shortly before the time that is
+    /// reserved for it.
     async fn next(&self, allowance: Allowance) -> Result<ReservedTime<'_>> {
-        // A call of a signal handler or hook does not wait behind the call that waits for it.
+        // A call of a signal handler or hook does not wait behind the call that waits for the
+        // handler or hook.
         let _turn = match origin().is_nested {
             true => self.turn.try_lock().ok(),
             false => Some(self.turn.lock().await),
@@ -220,7 +222,7 @@ impl OpenLimit {
         }
     }
 
-    /// An earlier time that is not too late.
+    /// Returns a spare time that is not yet too late.
     fn take_spare(&self) -> Option<u64> {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let now = boot_nanos();
@@ -230,7 +232,7 @@ impl OpenLimit {
     }
 }
 
-/// A reserved time. If this is dropped before its end, the next request of this process gets it.
+/// A reserved time. If this is dropped before that time, the next request of this process gets it.
 #[derive(Debug)]
 struct ReservedTime<'a> {
     limit: &'a OpenLimit,
@@ -239,7 +241,7 @@ struct ReservedTime<'a> {
 }
 
 impl ReservedTime<'_> {
-    /// Waits until so long before it; false if that has passed.
+    /// Waits until this long before the reserved time. Returns false if that moment has passed.
     async fn sleep(&self, before: Duration) -> bool {
         let mut waited = false;
         loop {

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 /// The factor by which a rejection lowers the rate.
 const DECREASE: f64 = 0.5;
-/// The lowest rate: requests that are rejected even then are not rejected for their frequency.
+/// The lowest rate. Requests that are rejected even at this rate are rejected for another reason
+/// than their frequency.
 const LOWEST_PER_SECOND: f64 = 0.5;
-/// The time in which a lowered rate recovers to this share of the rejected one, which was above the
+/// How long a lowered rate takes to recover to this share of the rejected one, which was above the
 /// limit.
 const RECOVERY: Duration = Duration::from_secs(5);
 const RECOVERED: f64 = 0.7;
-/// The time in which it doubles after that, until it is this many times the recovered rate and is
+/// How long the rate then takes to double, until it is this many times the recovered rate and is
 /// removed.
 const DOUBLING: Duration = Duration::from_secs(10);
 const REMOVED_AT: f64 = 4.0;
@@ -18,27 +19,27 @@ const REMOVED_AT: f64 = 4.0;
 /// A rate that rejections have lowered, and that recovers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slowdown {
-    /// The time when it was lowered, by the clock of the limit.
+    /// Time when the rate was lowered, by the clock of the limit.
     pub since: u64,
-    /// The rate that it was lowered to.
+    /// The rate after it was lowered.
     pub low: f64,
-    /// The rate that it recovers to.
+    /// The rate to which it recovers.
     pub recovered: f64,
 }
 
 impl Slowdown {
-    /// Below a rate that was rejected.
+    /// Creates a rate below one that was rejected.
     pub fn below(rejected: f64, since: u64) -> Self {
         let low = (rejected * DECREASE).max(LOWEST_PER_SECOND);
         Slowdown { since, low, recovered: (rejected * RECOVERED).max(low) }
     }
 
-    /// Returns true if these are rates that a rejection leads to.
+    /// Returns true if a rejection can have led to these rates.
     pub fn is_plausible(&self) -> bool {
         self.low >= LOWEST_PER_SECOND && self.recovered >= self.low && self.recovered.is_finite()
     }
 
-    /// The rate after this time; none once it is no longer lowered.
+    /// Returns the rate after this time; none once it is no longer lowered.
     pub fn rate(&self, passed: Duration) -> Option<f64> {
         if passed <= RECOVERY {
             let share = passed.as_secs_f64() / RECOVERY.as_secs_f64();

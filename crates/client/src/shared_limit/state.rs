@@ -1,85 +1,87 @@
-//! The state shared by all who share a limit, and how a request changes it: the generic cell rate
-//! algorithm, with a time until which nothing is sent, and a lower rate that the service has
-//! enforced.
+//! The state of a limit, and how a request changes it: the generic cell rate algorithm, with a time
+//! until which nothing is sent, and a lower rate that the service has enforced.
 
 use std::time::Duration;
 
 use super::slowdown::Slowdown;
 
-/// The share of the rate that is used. What arrives at the service is a little less even than what is sent:
-/// the rest is the room that keeps every second below the rate.
+/// The share of the rate that is used. Requests arrive at the service a little less evenly than
+/// they are sent: the unused share keeps every second below the rate.
 const USED_SHARE: f64 = 0.97;
 const SECOND: u64 = 1_000_000_000;
-/// Nothing is held back or reserved for longer. A stored time that is later is not one of this clock: it is
-/// from before the machine was started again, or the file was damaged.
+/// Nothing is held back or reserved for longer. A stored time that is later does not come from this
+/// clock: it is from before the machine was started again, or the file was damaged.
 const AHEAD_MAX: u64 = 24 * 3600 * SECOND;
-/// The most by which the clock of a database's server may be set back without a new state: that is
-/// waited for.
+/// How far the clock of a database's server may be set back before a new state begins. Up to then,
+/// requests wait.
 const SET_BACK_MAX: u64 = SECOND;
-/// The requests of a second are fewer.
+/// A second has fewer requests than this.
 const COUNT_MAX: u64 = 1 << 32;
-/// Marks the format, of which this is the first version.
+/// Marks the format: its first version.
 const FORMAT: u64 = u64::from_le_bytes(*b"blrate01");
 const FIELDS: usize = 12;
-/// So long after its last request, the lowest rate of those who share the limit holds for all of them.
+/// How long after its last request the lowest rate among those who share the limit applies to all
+/// of them.
 const LOWEST_FOR: u64 = 10 * SECOND;
-/// The length of its encoding.
+/// Length of an encoded state.
 pub const LENGTH: usize = FIELDS * 8;
 
 /// The requests that are granted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Allowance {
-    /// Requests per second. If infinite, only rejections limit them, to less than what was sent.
+    /// Requests per second. If infinite, only rejections limit them, to less than the rate that was
+    /// sent.
     pub rate: f64,
     /// The number that may be sent at once after a pause.
     pub burst: u32,
 }
 
 impl Allowance {
-    /// The number of seconds by which a request may precede its evenly spaced time. Not at a
-    /// lowered rate: then a slow-down would grant a second burst at once.
+    /// Returns the number of seconds by which a request may precede its evenly spaced time. Does
+    /// not apply to a lowered rate: a slow-down would then grant a second burst at once.
     #[doc(hidden)]
     pub fn tolerance(self) -> f64 {
         f64::from(self.burst.saturating_sub(1)) / own_rate(self)
     }
 }
 
-/// All times are nanoseconds of one clock that all who share the limit read.
+/// The state of a limit. All times are nanoseconds of one clock that all who share the limit read.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct State {
-    /// The time of its last change.
+    /// Time of the last change.
     pub updated: u64,
-    /// The theoretical arrival time: when the allowance is unused again if nothing more is sent.
+    /// Theoretical arrival time: when the allowance is unused again, if nothing more is sent.
     pub arrival: u64,
-    /// Nothing is sent before.
+    /// No request is sent before this time.
     pub held_until: u64,
     /// The lower rate that rejections have enforced.
     pub slowdown: Option<Slowdown>,
-    /// The second in which the last time was reserved, how many were reserved in it, and in the one before.
+    /// The second of the last reserved time. `in_window` counts the reserved times in that second,
+    /// and `in_previous` those in the second before.
     pub window: u64,
     /// See `window`.
     pub in_window: u64,
     /// See `window`.
     pub in_previous: u64,
-    /// The lowest rate with which a request was made lately; 0 before the first one.
+    /// The lowest rate of any recent request; 0 before the first one.
     pub lowest: f64,
     /// The time of the last request with that rate.
     pub lowest_at: u64,
 }
 
-/// A change of what is known.
+/// A change of the state.
 #[derive(Debug, Clone, Copy)]
 pub enum Change {
     /// Reserves the time of a request.
     Reserve,
-    /// The service wants no requests for so long.
+    /// The service wants no requests for this long.
     Hold(Duration),
-    /// The service has rejected too many requests, the last of which was sent so long ago.
+    /// The service has rejected too many requests, the last of which was sent this long ago.
     SlowDown(Duration),
 }
 
 impl State {
-    /// Makes a change, and returns the time that was reserved.
+    /// Makes a change, and returns the reserved time.
     pub fn apply(&mut self, change: Change, allowance: Allowance, now: u64) -> u64 {
         *self = self.unless_implausible(now);
         let now = now.max(self.updated);
@@ -104,7 +106,7 @@ impl State {
         }
     }
 
-    /// This state if these rules can have led to it by now, else a new one.
+    /// Returns this state if these rules can have led to it by now, otherwise a new one.
     fn unless_implausible(self, now: u64) -> Self {
         let latest = now.saturating_add(AHEAD_MAX);
         let since = self.slowdown.map_or(0, |slowdown| slowdown.since);
@@ -121,7 +123,7 @@ impl State {
         let tolerance = allowance.tolerance();
         let earliest = now.max(self.held_until);
         let send_at = earliest.max(self.arrival.saturating_sub(seconds(tolerance)));
-        // After a time in which nothing could be sent there is no burst.
+        // There is no burst after a time in which nothing could be sent.
         let base = if self.held_until > now { send_at } else { now };
         self.arrival = self.arrival.max(base).saturating_add(seconds(interval));
         self.count(send_at);
@@ -139,19 +141,19 @@ impl State {
         }
     }
 
-    /// Requests per second at that time.
+    /// Returns the requests per second at that time.
     pub fn rate(&self, allowance: Allowance, now: u64) -> f64 {
         let own = own_rate(allowance).min(self.lowest_rate(now));
         self.slowed_to(now).map_or(own, |slowed| slowed.min(own))
     }
 
-    /// The lowest rate of those who share the limit and have made a request lately.
+    /// Returns the lowest rate of those who share the limit and have recently made a request.
     fn lowest_rate(&self, now: u64) -> f64 {
         let is_recent = now.saturating_sub(self.lowest_at) < LOWEST_FOR;
         if is_recent && self.lowest > 0.0 { self.lowest } else { f64::INFINITY }
     }
 
-    /// The rate that rejections have enforced, while they do.
+    /// Returns the rate that rejections have enforced, while it applies.
     pub fn slowed_to(&self, now: u64) -> Option<f64> {
         let slowdown = self.slowdown?;
         slowdown.rate(Duration::from_nanos(now.saturating_sub(slowdown.since)))
@@ -166,8 +168,8 @@ impl State {
         self.in_window += 1;
     }
 
-    /// About how many requests were sent, or will be, in the second that ends at the last reserved time; none
-    /// if that is long ago.
+    /// Returns the approximate number of requests that were or will be sent in the second that ends
+    /// at the last reserved time; none if that is long ago.
     pub fn used(&self, now: u64) -> f64 {
         let at = now.max(self.arrival.min(now.saturating_add(SECOND)));
         let (window, passed) = (at / SECOND, (at % SECOND) as f64 / SECOND as f64);
@@ -179,13 +181,13 @@ impl State {
         }
     }
 
-    /// The time that a request which is made now would wait.
+    /// Returns how long a request made now would wait.
     pub fn wait(&self, allowance: Allowance, now: u64) -> Duration {
         let send_at = { *self }.apply(Change::Reserve, allowance, now);
         Duration::from_nanos(send_at.saturating_sub(now))
     }
 
-    /// The content of the file or row.
+    /// Encodes the content of the file or row.
     pub fn encode(&self) -> [u8; LENGTH] {
         let slowdown = self.slowdown.unwrap_or(Slowdown { since: 0, low: 0.0, recovered: 0.0 });
         let fields: [u64; FIELDS] = [
@@ -209,7 +211,8 @@ impl State {
         bytes
     }
 
-    /// The state in a file or row, whatever that contains: if it is not a state that there can be now, a new one.
+    /// Decodes the state in a file or row. If the content is not a possible state at this time,
+    /// returns a new one.
     pub fn decode(bytes: &[u8], now: u64) -> Self {
         let field = |bytes: &[u8]| bytes.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte));
         let mut fields = [0; FIELDS];
@@ -247,7 +250,7 @@ impl State {
     }
 }
 
-/// The rate that is used while the service rejects nothing.
+/// Returns the rate that is used while the service rejects nothing.
 fn own_rate(allowance: Allowance) -> f64 {
     allowance.rate * USED_SHARE
 }
@@ -288,7 +291,7 @@ mod tests {
     #[test]
     fn requests_are_evenly_spaced_a_little_below_the_rate() {
         let mut state = State::default();
-        // One every 1 / (0.97 x 10) s.
+        // There is one request every 1 / (0.97 x 10) s.
         close(
             &reserved(&mut state, allowance(10.0, 1), START, 4),
             &[0.0, 0.103_092_783, 0.206_185_567, 0.309_278_350],

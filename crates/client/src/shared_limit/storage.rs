@@ -1,4 +1,5 @@
-//! Storage for the state of a limit, so that all who share it read and change the same.
+//! Storage for the state of a limit, so that all who share the limit read and change the same
+//! state.
 
 use std::fmt;
 
@@ -12,16 +13,16 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// Makes a change.
     fn change(&self, change: Change, allowance: Allowance) -> BoxFuture<'_, Result<Reserved>>;
 
-    /// The state known without waiting, and the current time of its clock.
+    /// Returns the state known without waiting, and the current time of its clock.
     fn known(&self) -> Option<(State, u64)>;
 
-    /// The processes that share the limit, for people.
+    /// Describes the processes that share the limit, for people.
     fn users(&self) -> &'static str {
         "all who use its storage"
     }
 }
 
-/// A reserved time, by the boot clock of this machine, and until when nothing is sent.
+/// A reserved time, by the boot clock of this machine, and the time until which nothing is sent.
 #[derive(Debug, Clone, Copy)]
 pub struct Reserved {
     /// The time at which the request is to be sent.

@@ -1,5 +1,5 @@
-//! Uploaded public keys, whose algorithm is read from the key. Signatures are verified with
-//! different implementations from those that the client signs with.
+//! Uploaded public keys, whose algorithm is read from the key. The implementations that verify
+//! signatures differ from the ones with which the client signs.
 
 use boardlot_service::error::{Error, Result};
 use ed25519_dalek::{
@@ -49,7 +49,7 @@ impl UploadedKey {
     }
 }
 
-/// The algorithm of a key.
+/// Algorithm of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyAlgorithm {
     /// `Ed25519`
@@ -58,7 +58,7 @@ pub enum KeyAlgorithm {
     RsaSha256,
 }
 
-/// A new private key and its public key, in PEM.
+/// Generates a private key and its public key, in PEM.
 pub fn generate(algorithm: KeyAlgorithm) -> Result<(String, String)> {
     let failed =
         |error: &dyn std::fmt::Display| Error::config(format!("no key can be made: {error}"));
@@ -66,7 +66,7 @@ pub fn generate(algorithm: KeyAlgorithm) -> Result<(String, String)> {
     match algorithm {
         KeyAlgorithm::Ed25519 => {
             let key = ed25519_dalek::SigningKey::from_bytes(&rng.bytes());
-            // Without the public key, which OpenSSL does not read there.
+            // Without the public key, which OpenSSL does not read in this structure.
             let pair = KeypairBytes { secret_key: key.to_bytes(), public_key: None };
             let private = pair.to_pkcs8_pem(LineEnding::LF).map_err(|error| failed(&error))?;
             let public = key.verifying_key().to_public_key_pem(LineEnding::LF);

@@ -1,11 +1,11 @@
-//! The scopes of an access token. The service document shows the scopes, but not which endpoint
-//! needs which: this is the sandbox's choice, documented in [`super`].
+//! The scopes of an access token. The service document lists the scopes, but not the scope that
+//! each endpoint needs. That is the sandbox's choice, documented in [`super`].
 
 use boardlot_service::api::{Endpoint, ParameterKind, SCOPES};
 
 use crate::{data::ACCOUNTS, wire::envelope::Rejection};
 
-/// The sandbox's choice, with HTTP 403.
+/// The code for a missing scope, with HTTP 403: the sandbox's choice.
 pub const PERMISSION_DENIED: i64 = -10;
 const ALL_ACCOUNTS: &str = "accid:*";
 const QUOTE: &str = "quote:read";
@@ -15,7 +15,7 @@ const TRADE: &str = "trade:read";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scopes(Vec<String>);
 
-/// The kind of each account, and its own scope.
+/// Returns the kind of each account, with its own scope.
 pub fn account_scopes() -> impl Iterator<Item = (&'static str, String)> {
     let accounts = ACCOUNTS.into_iter();
     accounts.flat_map(|(kind, ids)| ids.iter().map(move |id| (kind, own_scope(id))))
@@ -30,7 +30,7 @@ impl Scopes {
         Scopes(SCOPES.iter().map(|&scope| scope.to_owned()).collect())
     }
 
-    /// These scopes, or what is wrong with them.
+    /// Checks these scopes. The error tells what is wrong with them.
     pub fn of(wanted: Vec<String>) -> Result<Self, String> {
         let is_offered = |scope: &String| {
             Scopes::all().has(scope) || account_scopes().any(|(_, account)| account == *scope)
@@ -42,7 +42,7 @@ impl Scopes {
         }
     }
 
-    /// The scopes of a text in which spaces separate them (RFC 6749, section 3.3).
+    /// Parses scopes that are separated by spaces (RFC 6749, section 3.3).
     pub fn parse(text: &str) -> Result<Self, String> {
         Scopes::of(text.split(' ').map(str::to_owned).collect())
     }
@@ -51,17 +51,17 @@ impl Scopes {
         self.0.iter().any(|granted| granted == scope)
     }
 
-    /// Returns true if they have all of these scopes.
+    /// Returns true if these scopes include all of the narrower ones.
     pub fn cover(&self, narrower: &Scopes) -> bool {
         narrower.0.iter().all(|scope| self.has(scope))
     }
 
-    /// Separated by spaces.
+    /// Joins the scopes with spaces.
     pub fn to_text(&self) -> String {
         self.0.join(" ")
     }
 
-    /// Checks that they cover a request with these path parameters.
+    /// Checks that the scopes cover a request with these path parameters.
     pub fn check(&self, endpoint: &Endpoint, path: &[(String, String)]) -> Result<(), Rejection> {
         let account = endpoint
             .parameters

@@ -1,5 +1,5 @@
-//! Clients, codes, refresh tokens and access tokens (sections 2.1 and 3.4). One lock covers every change, so that concurrent
-//! exchanges of a code succeed once.
+//! Clients, codes, refresh tokens and access tokens (sections 2.1 and 3.4). One lock covers every
+//! change, so that concurrent exchanges of a code succeed once.
 
 use std::{
     collections::HashMap,
@@ -13,15 +13,15 @@ use sha2::{Digest, Sha256};
 use super::scopes::Scopes;
 use crate::{lock, seeded_rng::SeededRng};
 
-/// A code is valid for 5 minutes.
+/// Lifetime of a code: 5 minutes.
 pub const CODE_LIFETIME_MS: i64 = 300_000;
-/// RFC 7636, section 4.1.
+/// Length of a code verifier by RFC 7636, section 4.1.
 const VERIFIER_CHARACTERS: std::ops::RangeInclusive<usize> = 43..=128;
 
 #[derive(Debug)]
 pub struct Tokens {
     pub base_url: String,
-    /// The lifetime of an access token.
+    /// Lifetime of an access token.
     pub lifetime: Duration,
     rng: Mutex<SeededRng>,
     state: Mutex<State>,
@@ -30,7 +30,7 @@ pub struct Tokens {
 #[derive(Debug, Default)]
 struct State {
     clients: HashMap<String, Arc<Client>>,
-    /// Kept after their use, so that a second use is detected.
+    /// Codes, kept after their use, so that a second use is detected.
     codes: HashMap<String, Code>,
     refresh: HashMap<String, Grant>,
     access: HashMap<String, (Grant, Instant)>,
@@ -42,18 +42,18 @@ pub struct Client {
     pub id: String,
     pub name: String,
     pub redirect_uris: Vec<String>,
-    /// True if it registered for refreshing.
+    /// True if the client registered for refreshing.
     pub refreshes: bool,
     /// The secret of a confidential client.
     pub secret: Option<String>,
 }
 
-/// The scopes that the user has allowed, bound to the client's authorization request.
+/// Scopes that the user has allowed, bound to the client's authorization request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consent {
     pub client_id: String,
     pub redirect_uri: String,
-    /// BASE64URL(SHA256(code_verifier)), decoded.
+    /// The challenge, BASE64URL(SHA256(code_verifier)), decoded.
     pub challenge: [u8; 32],
     pub scopes: Scopes,
 }
@@ -68,7 +68,7 @@ struct Code {
 /// The rights of a token.
 #[derive(Debug, Clone)]
 struct Grant {
-    /// The code that was exchanged; none for a token without a login.
+    /// The code that was exchanged for the token; none for a token without a login.
     code: Option<String>,
     client_id: String,
     scopes: Scopes,
@@ -93,7 +93,7 @@ pub struct Issued {
     pub scopes: Scopes,
 }
 
-/// Reasons why a grant is rejected, after the error of RFC 6749, section 5.2.
+/// The reason why a grant is rejected: the error of RFC 6749, section 5.2, and a description.
 pub type Invalid = (&'static str, &'static str);
 
 const fn invalid_grant(why: &'static str) -> Invalid {
@@ -113,18 +113,18 @@ impl Tokens {
         lock(&self.state).clients.insert(client.id.clone(), Arc::new(client));
     }
 
-    /// A secret of 256 random bits.
+    /// Returns a secret of 256 random bits.
     pub fn secret(&self) -> String {
         lock(&self.rng).secret()
     }
 
-    /// A new access token with all scopes, without a login.
+    /// Creates an access token with all scopes, without a login.
     pub fn add(&self) -> String {
         let grant = Grant { code: None, client_id: String::new(), scopes: Scopes::all() };
         self.issue(&mut lock(&self.state), grant).access_token
     }
 
-    /// The scopes of a valid access token.
+    /// Returns the scopes of a valid access token.
     pub fn scopes(&self, token: &str) -> Option<Scopes> {
         let state = lock(&self.state);
         let (grant, until) = state.access.get(token)?;
@@ -138,8 +138,8 @@ impl Tokens {
         code
     }
 
-    /// Tokens for a code, once. A second use revokes those of the first; a use that does not match
-    /// the consent leaves the code valid.
+    /// Exchanges a code for tokens, once. A second use revokes the tokens of the first. A use that
+    /// does not match the consent leaves the code valid.
     pub fn exchange(&self, exchange: Exchange<'_>, now_ms: i64) -> Result<Issued, Invalid> {
         let mut state = lock(&self.state);
         let Some(code) = state.codes.get_mut(exchange.code) else {
@@ -176,7 +176,8 @@ impl Tokens {
         Ok(Issued { refresh_token, ..self.issue(&mut state, grant) })
     }
 
-    /// A new access token, for the granted scopes or some of them; the refresh token stays valid.
+    /// Creates an access token with some or all of the granted scopes. The refresh token stays
+    /// valid.
     pub fn refresh(
         &self,
         refresh_token: &str,
@@ -230,12 +231,12 @@ impl Tokens {
     }
 }
 
-/// The challenge of a client, decoded; `None` if it is not a SHA-256 hash.
+/// Decodes the challenge of a client; `None` if it is not a SHA-256 hash.
 pub fn challenge(text: &str) -> Option<[u8; 32]> {
     URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()
 }
 
-/// Returns true if this is a verifier, and that of the challenge (RFC 7636).
+/// Returns true if this is a verifier, and the one of the challenge (RFC 7636).
 fn fits(verifier: &str, challenge: &[u8; 32]) -> bool {
     VERIFIER_CHARACTERS.contains(&verifier.len())
         && verifier.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
@@ -250,7 +251,7 @@ mod tests {
 
     const NOW: i64 = 1_790_000_000_000;
     const HOUR: Duration = Duration::from_secs(3_600);
-    /// RFC 7636, appendix B.
+    /// The verifier of RFC 7636, appendix B.
     const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
     const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
     const REDIRECT: &str = "http://127.0.0.1:8765/callback";
@@ -311,7 +312,7 @@ mod tests {
         ] {
             assert!(exchange(&tokens, wrong, NOW).is_err(), "{wrong:?}");
         }
-        // None of them has used it up.
+        // None of these exchanges has used up the code.
         assert!(exchange(&tokens, good, NOW).is_ok());
     }
 
@@ -335,7 +336,7 @@ mod tests {
         let refresh_token = first.refresh_token.expect("for refreshing");
         let renewed = tokens.refresh(&refresh_token, "c1", None).expect("issued");
         let kept = exchange(&tokens, with(&other), NOW).expect("issued");
-        // Also long after it has expired, and from another client.
+        // A second use is detected even long after the code has expired, and from another client.
         let late = Exchange { client_id: "thief", ..with(&code) };
         assert!(exchange(&tokens, late, NOW + 86_400_000).is_err());
         for token in [&first.access_token, &renewed.access_token] {

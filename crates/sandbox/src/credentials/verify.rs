@@ -1,5 +1,6 @@
 //! Authentication: the four signature headers or a bearer token (section 5), checked in the order
-//! header form, key, clock, signature, nonce. Only a request with a valid signature uses up a nonce.
+//! header form, key, clock, signature, nonce. Only a request with a valid signature uses up a
+//! nonce.
 
 use std::{
     collections::HashMap,
@@ -17,9 +18,10 @@ use http::{HeaderMap, Request};
 use super::{keys::UploadedKey, scopes::Scopes, tokens::Tokens};
 use crate::{lock, wire::envelope::Rejection};
 
-/// The largest difference between the clocks, either way.
+/// Maximum difference between the clocks, in either direction.
 pub const WINDOW_MS: u64 = 5_000;
-/// The sandbox's choice: the document does not show the response to a wrong credential.
+/// The code for a wrong credential: the sandbox's choice, because the document does not show this
+/// response.
 pub const UNAUTHENTICATED: i64 = -1;
 // Repeated here on purpose, so that a slip in the client's names is detected.
 const AUTHORIZATION: &str = "authorization";
@@ -37,8 +39,8 @@ pub struct Credentials {
     pub tokens: Tokens,
 }
 
-/// Used nonces behind the ids of their keys, each with the time after which the clock window rejects it
-/// anyway.
+/// Used nonces, each prefixed by the id of its key, with the time after which the clock window
+/// rejects it anyway.
 #[derive(Debug, Default)]
 struct Nonces {
     until_ms: HashMap<String, i64>,
@@ -58,13 +60,13 @@ impl Credentials {
         Ok(id)
     }
 
-    /// Removes nonces, clients and grants; keys stay, and tokens issued without a login.
+    /// Removes nonces, clients and grants. Keys stay, and so do tokens issued without a login.
     pub fn forget(&self) {
         self.tokens.forget();
         *lock(&self.nonces) = Nonces::default();
     }
 
-    /// The scopes of an authenticated request; a signature may do everything.
+    /// Returns the scopes of an authenticated request. A signature may do everything.
     pub fn check(&self, request: &Request<Bytes>, now_ms: i64) -> Result<Scopes, Rejection> {
         let authorization = header(request.headers(), AUTHORIZATION)?;
         if let Some(token) = authorization.strip_prefix("Bearer ") {
@@ -132,7 +134,8 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<&'a str, Rejection> 
 }
 
 fn timestamp(text: &str) -> Result<i64, Rejection> {
-    // Digits in their one shortest form: the payload is made from the number.
+    // Only the shortest form of the digits is accepted, because the payload is made from the
+    // number.
     text.parse::<i64>().ok().filter(|number| number.to_string() == text).ok_or_else(|| {
         unauthenticated("X-Timestamp is not an integer; expected milliseconds since 1970")
     })

@@ -1,4 +1,4 @@
-//! Days, counted from 1970: the sandbox's markets trade from Monday to Friday, but on 1 January.
+//! Days, counted from 1970. The sandbox's markets trade from Monday to Friday, except on 1 January.
 
 use boardlot_service::api::MARKETS;
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
@@ -7,19 +7,19 @@ use serde_json::json;
 use super::rows::Row;
 use crate::wire::{arguments::Arguments, envelope::Rejection};
 
-/// Both mainland markets.
+/// The market that stands for both mainland markets.
 const MAINLAND: &str = "CN";
 /// The longest range of one request, in days: the sandbox's choice.
 const RANGE_MAX_DAYS: usize = 3_660;
 
-/// The day that contains an instant.
+/// Returns the day that contains an instant.
 pub fn date_of(micros: i64) -> Date {
     let instant = Timestamp::from_microsecond(micros).unwrap_or(Timestamp::UNIX_EPOCH);
     instant.to_zoned_datetime(TimeZone::UTC).date()
 }
 
-/// The weekday that is this many weekdays after or, if the number is negative, before a day. On a weekend
-/// the counting starts from the next weekday in that direction.
+/// Returns the weekday that is this many weekdays after a day, or before it if the number is
+/// negative. From a weekend, the counting starts at the next weekday in that direction.
 pub fn weekday(day: i64, count: i64, is_back: bool) -> i64 {
     let step = if is_back { -1 } else { 1 };
     let is_weekend = |day: i64| (day + 3).rem_euclid(7) > 4;
@@ -36,7 +36,7 @@ pub fn weekday(day: i64, count: i64, is_back: bool) -> i64 {
     day
 }
 
-/// The trading days of a request (section 4.2).
+/// Returns the trading days of a request (section 4.2).
 pub fn trading_days(arguments: &Arguments) -> Result<Vec<Row>, Rejection> {
     let market = arguments.text("market");
     if !MARKETS.contains(&market) && market != MAINLAND {

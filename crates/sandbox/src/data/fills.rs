@@ -1,5 +1,5 @@
-//! Historical fills (sections 2.8 and 4.3), latest first. Each is computed from its number when it is asked
-//! for, so that there can be millions.
+//! Historical fills (sections 2.8 and 4.3), latest first. Each fill is computed from its number
+//! when it is requested, so that there can be millions.
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::LazyLock};
 
@@ -18,18 +18,18 @@ use crate::{
 
 /// The accounts with fills.
 pub const ACCOUNTS: &[&str] = &["281756", "281757"];
-/// Section 8: the length of an open range.
+/// Length of an open range (section 8).
 const DEFAULT_DAYS: i64 = 90;
-/// The largest number of fills of an account in each market but Hong Kong.
+/// Maximum number of fills of an account in each market except Hong Kong.
 const FILLS_ELSEWHERE: usize = 300;
 /// The number of securities that an account trades.
 const TRADED: usize = 36;
-/// The weekdays of a half of the fills: how many before today they begin, and on how many they are. The
-/// first half is within the default range, the second reaches back two years.
+/// The weekdays of each half of the fills: how many weekdays before today they begin, and how many
+/// there are. The first half is within the default range, and the second reaches back two years.
 const RECENT: (i64, i64) = (1, 50);
 const EARLIER: (i64, i64) = (66, 455);
-/// The markets with when they open, in minutes of UTC, and how long they are open. A new one comes last:
-/// ids of fills depend on the position.
+/// The markets, each with its opening time in minutes of UTC; `SESSION_MICROS` is how long they are
+/// open. A new market comes last, because the ids of fills depend on its index.
 const SESSIONS: [(&str, i64); 8] = [
     ("HK", 90),
     ("US", 870),
@@ -43,7 +43,7 @@ const SESSIONS: [(&str, i64); 8] = [
 const SESSION_MICROS: i64 = 390 * 60_000_000;
 const DEAL_IDS_FROM: u64 = 7_400_000_000_000_000_000;
 const ORDER_IDS_FROM: u64 = 6_200_000_000_000_000_000;
-/// The fills of one order.
+/// Number of fills of one order.
 const OF_ORDER: usize = 3;
 /// One in this many fills is cancelled.
 const CANCELLED: u64 = 64;
@@ -58,9 +58,9 @@ const BROKERS: [(u32, &str); 4] = [
 struct Fills {
     market: &'static str,
     opens: i64,
-    /// Makes the ids of accounts and markets differ.
+    /// Number that makes the ids of accounts and markets differ.
     number: u64,
-    /// The number of fills in the default range, and as many before it.
+    /// Number of fills in the default range. There are as many before it.
     half: usize,
     stocks: &'static [Traded],
     noise: u64,
@@ -70,14 +70,14 @@ struct Fills {
 /// A security that accounts trade.
 struct Traded {
     code: String,
-    /// Code and name as JSON.
+    /// The code and the name, as JSON.
     code_json: String,
     name_json: String,
     lot: u64,
     price: f64,
 }
 
-/// The securities of each market, which are the same for all seeds.
+/// The securities of each market. They are the same for all seeds.
 static TRADED_OF: LazyLock<BTreeMap<&'static str, Vec<Traded>>> = LazyLock::new(|| {
     let of = |market: &str| {
         let prefixes: &[&str] = if market == "CN" { &["SH", "SZ"] } else { &[market] };
@@ -104,7 +104,7 @@ pub fn history(basis: Basis, arguments: &Arguments) -> HandlerResult {
     let latest = fills.older_than(end.saturating_add(1));
     let range = latest..fills.older_than(start).max(latest);
     let (body, code) = (Body::new(&arguments.endpoint), arguments.text("code"));
-    // Only with a code are all fills of the range looked at.
+    // All fills of the range are examined only if there is a code.
     let is_of_code = |place: &usize| fills.stock(*place).is_some_and(|stock| stock.code == code);
     let of_code: Option<Vec<usize>> =
         (!code.is_empty()).then(|| range.clone().filter(is_of_code).collect());
@@ -118,7 +118,7 @@ pub fn history(basis: Basis, arguments: &Arguments) -> HandlerResult {
     })
 }
 
-/// The range of update times, both ends included; 90 days long if one of them is open.
+/// Returns the range of update times, including both ends; 90 days long if one of them is open.
 fn span(arguments: &Arguments) -> Result<(i64, i64), Rejection> {
     let days = DEFAULT_DAYS * MICROS_PER_DAY;
     let bound = |name: &str| arguments.integer(name).filter(|micros| *micros != 0);
@@ -162,7 +162,7 @@ impl Fills {
         })
     }
 
-    /// A random number that depends on what it is for and on a number (SplitMix64).
+    /// Returns a random number for a purpose and a number (SplitMix64).
     fn random(&self, what: u64, number: usize) -> u64 {
         let mixed = self.noise ^ (what << 56) ^ number as u64;
         let mixed = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -171,15 +171,16 @@ impl Fills {
         mixed ^ (mixed >> 31)
     }
 
-    /// The time of a fill's update, in microseconds: never later than the one before.
+    /// Returns the time of a fill's update, in microseconds: never later than the time of the fill
+    /// before it.
     fn time(&self, place: usize) -> i64 {
         let recent = place < self.half;
         let (first, days) = if recent { RECENT } else { EARLIER };
         let number = if recent { place } else { place - self.half };
-        // A few have the same microsecond as the one before.
+        // A few fills have the same microsecond as the one before.
         let repeats = usize::from(number % 32 == 31);
         let (place, number) = (place - repeats, number - repeats);
-        // Each has a slot of its own, of all the time in which the market was open.
+        // Each fill has a slot of its own in all the time in which the market was open.
         let open = i128::from(days * SESSION_MICROS);
         let slot = |number: usize| (open * number as i128 / self.half.max(1) as i128) as i64;
         let (begin, end) = (slot(number), slot(number + 1));
@@ -189,7 +190,7 @@ impl Fills {
         day * MICROS_PER_DAY + closes - 1 - back % SESSION_MICROS
     }
 
-    /// The index of the latest fill before a time.
+    /// Returns the index of the latest fill before a time.
     fn older_than(&self, micros: i64) -> usize {
         let (mut low, mut high) = (0, self.half * 2);
         while low < high {
@@ -208,8 +209,8 @@ impl Fills {
         self.stocks.get(which as usize)
     }
 
-    /// The fills at these places, as a JSON list. Written without a tree of values: a page has 50 fills, and
-    /// clients read thousands of pages a second.
+    /// Writes the fills at these indices as a JSON list. No tree of values is built: a page has 50
+    /// fills, and clients read thousands of pages a second.
     fn records(&self, places: impl Iterator<Item = usize>) -> Box<RawValue> {
         let mut out = String::with_capacity(1 << 14);
         out.push('[');
@@ -235,7 +236,7 @@ impl Fills {
         let most = if *lot == 1 { 500 } else { 20 };
         let qty = lot * (1 + random / CANCELLED % most);
         let decimals = if self.market == "HK" { 3 } else { 2 };
-        // Within two in a hundred of the rough price, in cents.
+        // The price is within two percent of the rough price, in cents.
         let share = (random >> 20) as i64 % 401 - 200;
         let price = (price * (1.0 + share as f64 / 10_000.0) * 100.0).round() / 100.0;
         let updated = self.time(place);
@@ -243,7 +244,7 @@ impl Fills {
         let ids = self.number * 1_000_000_000_000;
         let deal = DEAL_IDS_FROM + ids + (self.half * 2 - place) as u64 * 7;
         let order_id = ORDER_IDS_FROM + ids + self.order(place) as u64;
-        // Text other than that of the file of securities has nothing to escape.
+        // Only text from the file of securities could need escapes, and the other values do not.
         let _ = write!(
             out,
             "{{\"trd_side\":\"{side}\",\"deal_id\":\"{deal}\",\"order_id\":\"{order_id}\",\"code\":{code_json},\

@@ -1,4 +1,4 @@
-//! The data of each endpoint: built-in rows, and those of tests.
+//! The data of each endpoint: built-in rows, and rows that tests supply.
 
 pub mod calendar;
 pub mod fills;
@@ -27,10 +27,10 @@ use rows::{CustomRows, Lists, Row};
 use securities::{Words, security};
 use templates::{Basis, expand};
 
-/// Section 8.
+/// Maximum number of dividends (section 8).
 const DIVIDENDS_MAX: usize = 100;
 
-/// The accounts of the demo user by their kinds. One of the ids is larger than what a 64-bit float holds
+/// The accounts of the demo user by their kinds. One id is too large for a 64-bit float to hold
 /// exactly.
 pub const ACCOUNTS: [(&str, &[&str]); 3] = [
     ("crypto", &["9007199254740993", "1001001"]),
@@ -44,12 +44,12 @@ static HISTORIES: LazyLock<Vec<EndpointRef>> = LazyLock::new(|| {
     endpoints.map(|(_, endpoint)| EndpointRef::from(Arc::new(endpoint))).collect()
 });
 
-/// The table's endpoints, and those that the service document names without a path.
+/// Returns the table's endpoints, and the endpoints that the service document names without a path.
 pub fn endpoints() -> impl Iterator<Item = EndpointRef> {
     ENDPOINTS.iter().map(|endpoint| EndpointRef::from(*endpoint)).chain(HISTORIES.iter().cloned())
 }
 
-/// The built-in data. They depend on the seed and the date alone.
+/// The built-in data, which depend only on the seed and the date.
 #[derive(Debug)]
 pub struct Data {
     basis: Basis,
@@ -105,7 +105,7 @@ impl Data {
             Some(rows) => Ok(rows),
             None if !account.is_empty() => Err(Rejection::unknown_account(account)),
             None if !plate.is_empty() => Err(Rejection::invalid_symbol(plate)),
-            // A security for which the endpoint has no records.
+            // The endpoint has no records for this security.
             None => Ok(Vec::new()),
         }
     }

@@ -1,5 +1,5 @@
-//! Rows of an endpoint, built in or brought along by a test. They are filtered and paged as the endpoint's
-//! row says.
+//! Rows of an endpoint, built in or supplied by a test. The endpoint's row in the table determines
+//! how they are filtered and paged.
 
 use std::{
     cmp::Ordering,
@@ -27,20 +27,22 @@ use crate::{
 };
 
 const DATE_RANGE_PAGE: usize = 100;
-/// The difference that is allowed between the end of the default range and now.
+/// Maximum difference between the end of the default range and the current time.
 const NOW_TOLERANCE_MICROS: u64 = 600_000_000;
-/// The lists whose rows are remembered: as many as a client with many windows reads at a time.
+/// Number of lists whose rows are remembered: as many as a client with many windows reads
+/// concurrently.
 const LISTS_MAX: usize = 64;
-/// The fields that are looked at. The others are only sent, and would take most of the memory.
+/// The fields that the sandbox reads. It only sends the others, which would take most of the
+/// memory.
 const READ: [&str; 6] =
     ["code", "data_date", "dividend_per_share", "market", "time", "updated_time"];
 
-/// A record as it is sent, and the values by which it is found.
+/// A record as it is sent, and the values that select it.
 #[derive(Debug, Clone)]
 pub struct Row(Arc<(Box<RawValue>, Map<String, Value>)>);
 
 impl Row {
-    /// The record of these members, in their order.
+    /// Creates the record of these members, in their order.
     pub fn of(members: &[(&str, Value)]) -> Self {
         let json = members.iter().map(|(name, value)| format!("{}:{value}", json!(name)));
         let json = format!("{{{}}}", json.collect::<Vec<_>>().join(","));
@@ -60,13 +62,13 @@ impl Serialize for Row {
     }
 }
 
-/// The rows of the last lists, so that not every page of a list looks through all rows.
+/// The rows of the most recent lists, so that not every page of a list has to search all rows.
 #[derive(Debug, Default)]
 pub struct Lists(Mutex<VecDeque<(String, Arc<[Row]>)>>);
 
 impl Lists {
-    /// Answers a request with those of these rows that its filters leave in; of dividends, at most this many.
-    /// Rows that are `of_market` are those of the request's market, whatever their codes say.
+    /// Answers a request with the rows that pass its filters; for dividends, with at most this
+    /// many. Rows that are `of_market` belong to the request's market, whatever their codes say.
     pub fn respond(
         &self,
         seed: u64,
@@ -103,7 +105,7 @@ pub struct CustomRows {
 }
 
 impl CustomRows {
-    /// `json` is a list of objects. The rows are for requests with the arguments `only`.
+    /// Creates rows from `json`, a list of objects, for requests with the arguments `only`.
     pub fn new(endpoint: EndpointRef, json: &str, only: Vec<(String, String)>) -> Result<Self> {
         let list: Vec<Box<RawValue>> = serde_json::from_str(json)
             .map_err(|error| Error::config(format!("rows is not a list: {error}")))?;
@@ -137,8 +139,9 @@ impl CustomRows {
         Ok(CustomRows { endpoint, only, rows, lists: Lists::default() })
     }
 
-    /// An error for a number where the service sends a text, such as a quantity: code that works with it would fail
-    /// in production. All else is left to the test; of a timestamp, the client reads both forms.
+    /// Fails for a number where the service sends a text, such as a quantity: code that works with
+    /// the number would fail in production. Everything else is left to the test. For a timestamp,
+    /// the client reads both forms.
     pub fn check_numbers(&self) -> Result<()> {
         let ResponseShape::Rows(_, schema) = &self.endpoint.response else { return Ok(()) };
         let fields = schema.all_fields();
@@ -161,7 +164,7 @@ impl CustomRows {
         Ok(())
     }
 
-    /// Returns true if the test says of which market these rows are.
+    /// Returns true if the test says which market these rows belong to.
     pub fn of_market(&self) -> bool {
         self.only.iter().any(|(name, _)| name == "trd_market")
     }
@@ -181,7 +184,7 @@ impl CustomRows {
     }
 }
 
-/// The earliest row first, as a range of dates selects them.
+/// Sorts the rows, the earliest first, as a range of dates selects them.
 fn sort(rows: &mut [Row], field: &str) -> Result<()> {
     let is_sortable =
         |row: &Row| matches!(row.get(field), Some(Value::String(_) | Value::Number(_)));
@@ -194,14 +197,14 @@ fn sort(rows: &mut [Row], field: &str) -> Result<()> {
     Ok(())
 }
 
-/// The page of a list that a request asks for; of dividends, at most this many.
+/// Returns the requested page of a list; for dividends, at most this many rows.
 fn respond(seed: u64, rows: &[Row], arguments: &Arguments, dividends: usize) -> HandlerResult {
     let endpoint = &arguments.endpoint;
     let mut body = Body::new(endpoint);
     match &endpoint.paging {
         None if is_built_in(endpoint, "dividends") => {
             let amounts = rows.iter().filter_map(|row| row.get("dividend_per_share"));
-            // A sum of nothing is -0.0.
+            // The sum of an empty list is -0.0.
             let money = amounts.filter_map(Value::as_f64).sum::<f64>() + 0.0;
             body.beside("total_dividend_count", json!(rows.len()));
             body.beside("total_dividend_money", json!(money));
@@ -218,7 +221,8 @@ fn respond(seed: u64, rows: &[Row], arguments: &Arguments, dividends: usize) -> 
     }
 }
 
-/// The rows up to the end of the range; those of one time are never on two pages.
+/// Returns the rows up to the end of the range. Rows with the same time are never split between two
+/// pages.
 fn date_page(
     mut body: Body,
     range: &DateRange,
@@ -243,7 +247,7 @@ fn date_page(
     Ok(body.rows(&rows.get(first..).unwrap_or_default()))
 }
 
-/// Returns true if the filters of the request leave a row in.
+/// Returns true if a row passes the filters of the request.
 fn is_wanted(row: &Row, arguments: &Arguments, is_default_range: bool, of_market: bool) -> bool {
     let endpoint = &arguments.endpoint;
     let within = |field: &str, start: &str, end: &str| {
@@ -275,7 +279,7 @@ fn is_wanted(row: &Row, arguments: &Arguments, is_default_range: bool, of_market
     !is_built_in(endpoint, "trading_days") || within("time", "start", "end")
 }
 
-/// The market of codes with this prefix, as `trd_market` names it.
+/// Returns the market of codes with this prefix, as `trd_market` names it.
 pub fn market_of(prefix: &str) -> &str {
     if matches!(prefix, "SH" | "SZ" | "BJ") { "CN" } else { prefix }
 }
@@ -284,8 +288,8 @@ fn is_built_in(endpoint: &EndpointRef, name: &str) -> bool {
     matches!(endpoint, EndpointRef::BuiltIn(endpoint) if endpoint.name == name)
 }
 
-/// Returns true if a request is for the range that replaces an open one: the days up to now. It
-/// gets a test's rows whatever their times, so that its data do not age.
+/// Returns true if a request is for the range that replaces an open one: the days up to now. Such a
+/// request gets a test's rows whatever their times, so that the test's data do not age.
 fn is_default_range(arguments: &Arguments) -> bool {
     let Some(TimeRangeSpec { default_days, .. }) = arguments.endpoint.time_range() else {
         return false;
@@ -302,7 +306,8 @@ fn is_default_range(arguments: &Arguments) -> bool {
     }
 }
 
-/// The field of the records that a range of dates is about; none for an endpoint without such a range.
+/// Returns the field of the records to which a range of dates applies; none for an endpoint without
+/// such a range.
 fn time_field(endpoint: &Endpoint) -> Result<Option<String>> {
     let Some(Paging::DateRange(range)) = &endpoint.paging else { return Ok(None) };
     if let NextEnd::DayBefore(field) = &range.next {
@@ -332,12 +337,12 @@ fn compare(one: Option<&Value>, other: Option<&Value>) -> Option<Ordering> {
     }
 }
 
-/// Compares a value with a bound; a time on the day of a bound that is a date belongs to it.
+/// Compares a value with a bound. If the bound is a date, all times on that day are equal to it.
 fn compare_text(value: &Value, bound: &str) -> Option<Ordering> {
     match value {
         Value::Number(number) => number.as_f64()?.partial_cmp(&bound.parse().ok()?),
         Value::String(text) => {
-            // A date may have slashes, as some of the service's have.
+            // A date may have slashes, as in some of the service's responses.
             let text = text.get(..bound.len()).unwrap_or(text).replace('/', "-");
             Some(text.cmp(&bound.replace('/', "-")))
         }

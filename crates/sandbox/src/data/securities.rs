@@ -1,29 +1,30 @@
-//! The securities that the sandbox knows: public names with rough prices, continuous futures, and invented
-//! stocks in Hong Kong if a plate has more constituents than there are names.
+//! The securities that the sandbox knows: public names with rough prices, continuous futures, and
+//! invented stocks in Hong Kong if a plate has more constituents than there are names.
 
 use std::{collections::BTreeMap, iter::zip, sync::LazyLock};
 
-/// The values known of a request or a security, by name.
+/// The known values of a request or a security, by name.
 pub type Words = BTreeMap<String, String>;
 
-/// The values of a row of the file: the code without its market, English, Simplified and Traditional Chinese
-/// name, lot, rough price, and the kind: `stock`, `reit`, `etf`, `index`, `warrant` or `future`.
+/// The columns of the file: the code without its market, the English, Simplified and Traditional
+/// Chinese names, the lot, the rough price, and the kind: `stock`, `reit`, `etf`, `index`,
+/// `warrant` or `future`.
 const COLUMNS: [&str; 7] = ["bare", "name", "sc", "tc", "lot", "price", "kind"];
 
 static LISTED: LazyLock<BTreeMap<String, Vec<[String; 7]>>> =
     LazyLock::new(|| serde_json::from_str(include_str!("securities.json")).unwrap_or_default());
 
-/// The first code of an invented stock.
+/// Code of the first invented stock.
 const INVENTED_FROM: usize = 100_001;
 
-/// The security with this code; `hong_kong` is how many stocks that market has.
+/// Returns the security with this code; `hong_kong` is the number of stocks in that market.
 pub fn security(code: &str, hong_kong: usize) -> Option<Words> {
     let (market, bare) = code.split_once('.')?;
     let rows = LISTED.get(market)?;
     if let Some(row) = rows.iter().find(|[own, ..]| own == bare) {
         return Some(words(market, row));
     }
-    // A contract with a month, of a continuous one.
+    // A contract with a month belongs to a continuous one.
     let continuous = format!("{}main", bare.get(..bare.len().saturating_sub(4))?);
     if rows.iter().any(|[own, ..]| *own == continuous) {
         return Some(Words::from([("kind".to_owned(), "contract".to_owned())]));
@@ -32,7 +33,7 @@ pub fn security(code: &str, hong_kong: usize) -> Option<Words> {
     (market == "HK" && number < invented_count(hong_kong)).then(|| invented(number))
 }
 
-/// The stocks of a market, in Hong Kong this many; the listed names first.
+/// Returns the stocks of a market, in Hong Kong this many; the listed names first.
 pub fn stocks(market: &str, hong_kong: usize) -> impl Iterator<Item = Words> + use<> {
     let (most, more) = match market {
         "HK" => (hong_kong, invented_count(hong_kong)),

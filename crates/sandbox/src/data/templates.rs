@@ -33,9 +33,9 @@ use crate::seeded_rng::SeededRng;
 
 const MICROS_PER_MINUTE: i64 = 60_000_000;
 
-/// The arguments on which the random numbers of a template depend.
+/// Arguments on which the random numbers of a template depend.
 const PATH_WORDS: [&str; 3] = ["symbol", "acc_id", "plate_code"];
-/// The members of a row that say how often it is repeated.
+/// Members of a row that control its repetition.
 const REPEAT: [&str; 2] = ["for", "most"];
 
 /// The files of the folder `templates`, by the names of their endpoints.
@@ -76,14 +76,14 @@ pub struct Basis {
     pub plate_stocks: usize,
 }
 
-/// The rows of a request, of which these words are known; `None` if no template is for it.
+/// Returns the rows of a request with these known words; `None` if no template is for it.
 pub fn expand(endpoint: &Endpoint, words: &Words, basis: Basis) -> Option<Vec<Row>> {
     let fields = match &endpoint.response {
         ResponseShape::Rows(_, schema) => schema.choose(|name| words.get(name).map(String::as_str)),
         _ => [].into(),
     };
     let mut found = None;
-    // The same for every `request_type`: a row of two lists is the same in both.
+    // The seed ignores `request_type`, so that a row in two lists is the same in both.
     let of_path: Vec<&String> = PATH_WORDS.iter().filter_map(|name| words.get(*name)).collect();
     for (number, template) in TEMPLATES.get(&*endpoint.name)?.iter().enumerate() {
         let is_meant = |(name, values): (&String, &Vec<String>)| {
@@ -128,7 +128,7 @@ impl Expansion {
         }
     }
 
-    /// The declared fields, or the content of the template.
+    /// Returns the declared fields, or the content of the template.
     fn members<'t>(
         &mut self,
         fields: &'t [Field],
@@ -173,7 +173,7 @@ impl Expansion {
         }
     }
 
-    /// A number between two bounds, with this many decimals.
+    /// Returns a number between two bounds, with this many decimals.
     fn number(&mut self, kind: Option<&Kind>, bounds: &[Value]) -> Value {
         let bound = |index: usize| bounds.get(index).and_then(Value::as_f64).unwrap_or_default();
         let decimals = bound(2) as usize;
@@ -206,7 +206,7 @@ impl Expansion {
         }
     }
 
-    /// The text with what is in braces.
+    /// Replaces the parts of the text in braces.
     fn filled(&self, text: &str) -> String {
         let (mut filled, mut rest) = (String::new(), text);
         while let Some((before, (name, after))) =
@@ -226,13 +226,13 @@ impl Expansion {
         filled + rest
     }
 
-    /// Fewer days than these, the same for every date of a symbol.
+    /// Returns a number of days below this one, the same for every date of a symbol.
     fn days_of_symbol(&self, days: u64) -> i64 {
         let symbol = self.words.get("symbol").map_or("", String::as_str);
         SeededRng::new(self.basis.seed, &format!("days {symbol}")).below(days) as i64
     }
 
-    /// The microsecond of a time.
+    /// Returns the microsecond of a time.
     fn instant(&self, text: &str) -> Option<i64> {
         let (mut day, mut minutes) = (self.basis.midnight / MICROS_PER_DAY, 0);
         let row = self.number as i64;
@@ -257,7 +257,7 @@ impl Expansion {
     }
 }
 
-/// The value of a field that a template leaves out.
+/// Returns the value of a field that a template leaves out.
 fn empty(field: &Field) -> Value {
     match (field.kind, field.values.and_then(|set| set.members.first())) {
         _ if field.nullable => Value::Null,
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn every_endpoint_has_rows() {
-        // These are made by code.
+        // Code makes the rows of these endpoints.
         let made = ["fills_history", "trading_days"];
         let endpoints = api::ENDPOINTS.iter().map(|endpoint| &*endpoint.name);
         for name in endpoints.filter(|name| !made.contains(name) && *name != "server_time") {

@@ -27,13 +27,14 @@ const DECISION: &str = "decision";
 struct Authorization {
     client: Arc<Client>,
     state: String,
-    /// The scopes that are ticked at first: those that the client requests, or all.
+    /// The scopes that are ticked at first: the ones that the client requests, or all.
     consent: Consent,
 }
 
 impl Authorization {
-    /// Checks the query by its row and the registered client. If the client or its redirect URI is unknown,
-    /// a page says so, never a redirect; what else is wrong the client learns from a callback URL.
+    /// Checks the query by the endpoint's row and the registered client. If the client or its
+    /// redirect URI is unknown, the browser gets a page that says so, and never a redirect. The
+    /// client learns of any other mistake from a callback URL.
     fn read(
         tokens: &Tokens,
         query: &str,
@@ -56,7 +57,7 @@ impl Authorization {
             challenge: [0; 32],
             scopes: Scopes::all(),
         };
-        // Returned even if something else is wrong.
+        // The state is returned even if something else is wrong.
         let state = fields.all("state").next().unwrap_or_default().to_owned();
         let mut authorization = Authorization { client, state, consent };
         Ok(match authorization.check(&fields) {
@@ -65,7 +66,7 @@ impl Authorization {
         })
     }
 
-    /// Reads the other fields, or returns what is wrong with them (RFC 6749, section 4.1.2.1).
+    /// Reads the other fields. The error tells what is wrong with them (RFC 6749, section 4.1.2.1).
     fn check(&mut self, fields: &Fields) -> std::result::Result<(), (&'static str, String)> {
         let invalid = |why: String| ("invalid_request", why);
         for parameter in AUTHORIZE.parameters.iter() {
@@ -85,7 +86,7 @@ impl Authorization {
         Ok(())
     }
 
-    /// The callback URL with an error.
+    /// Returns the callback URL with an error.
     fn denied(&self, error: &str, description: &str) -> String {
         self.callback(&[("error", error), ("error_description", description)])
     }
@@ -102,7 +103,7 @@ impl Authorization {
     }
 }
 
-/// GET: the page, or the reason why it is not shown.
+/// Handles a GET: returns the page, or the reason why it is not shown.
 pub fn show(tokens: &Tokens, request: &Request<Bytes>, _: i64) -> Response {
     Ok(match Authorization::read(tokens, request.uri().query().unwrap_or_default()) {
         Ok(Ok(authorization)) => page(&authorization),
@@ -111,7 +112,7 @@ pub fn show(tokens: &Tokens, request: &Request<Bytes>, _: i64) -> Response {
     })
 }
 
-/// POST to the same address: what the user has decided.
+/// Handles a POST to the same address, with the user's decision.
 pub fn decide(tokens: &Tokens, request: &Request<Bytes>, now_ms: i64) -> Response {
     let fields = Fields::read(request.body());
     let decision = |_: &Authorization| match fields.all(DECISION).next() {
@@ -124,7 +125,7 @@ pub fn decide(tokens: &Tokens, request: &Request<Bytes>, now_ms: i64) -> Respons
     Ok(target.map_or_else(|reason| failure(&reason), |url| redirect(&url)))
 }
 
-/// Does what a user would do on the page: tick these scopes, allow.
+/// Acts as a user on the page: ticks these scopes and allows them.
 pub fn allow_as_demo_user(
     tokens: &Tokens,
     url: &str,
@@ -149,8 +150,8 @@ pub fn allow_as_demo_user(
     })
 }
 
-/// The callback URL of a decision, which is the scopes that are allowed; or the reason why the browser goes
-/// nowhere.
+/// Returns the callback URL of a decision, which consists of the allowed scopes; or the reason why
+/// the browser is not redirected.
 fn callback(
     tokens: &Tokens,
     query: &str,
@@ -168,14 +169,14 @@ fn callback(
     Ok(authorization.callback(&[("code", &tokens.add_code(consent, now_ms))]))
 }
 
-/// 303, so that the browser goes there with a GET.
+/// Redirects with 303, so that the browser follows with a GET.
 fn redirect(url: &str) -> HttpResponse {
-    // All characters of a registered redirect URI fit a header.
+    // All characters of a registered redirect URI are valid in a header.
     let location = HeaderValue::from_str(url).unwrap_or(HeaderValue::from_static("/"));
     HttpResponse::html(StatusCode::SEE_OTHER, "").with(LOCATION, location)
 }
 
-/// The page that says what is asked for.
+/// Returns the page that shows the request.
 fn page(authorization: &Authorization) -> HttpResponse {
     let Consent { redirect_uri, scopes, .. } = &authorization.consent;
     let (client, target) = (escaped(&authorization.client.name), escaped(redirect_uri));
@@ -191,7 +192,7 @@ fn page(authorization: &Authorization) -> HttpResponse {
     document(StatusCode::OK, &body)
 }
 
-/// A page that says why the login ends here, without a link.
+/// Returns a page without a link that says why the login ends here.
 fn failure(why: &str) -> HttpResponse {
     document(StatusCode::BAD_REQUEST, &format!(include_str!("failure.html"), why = escaped(why)))
 }
@@ -201,7 +202,7 @@ fn document(status: StatusCode, body: &str) -> HttpResponse {
     HttpResponse::html(status, format!(include_str!("page.html"), style = style, body = body))
 }
 
-/// A text in HTML, between tags or in a quoted attribute.
+/// Escapes a text for HTML, between tags or in a quoted attribute.
 fn escaped(text: &str) -> String {
     let signs = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&#39;")];
     signs.into_iter().fold(text.to_owned(), |text, (sign, name)| text.replace(sign, name))

@@ -10,12 +10,13 @@ impl Fields {
         Fields(form_urlencoded::parse(raw).into_owned().collect())
     }
 
-    /// A required field, or what is wrong with it.
+    /// Returns a required field. The error tells what is wrong with it.
     pub fn required(&self, name: &str) -> Result<&str, String> {
         self.optional(name)?.ok_or_else(|| format!("{name} is missing"))
     }
 
-    /// A field at most once; without a value it is the same as none (RFC 6749, section 3.1).
+    /// Returns a field that may occur at most once. A field without a value counts as absent (RFC
+    /// 6749, section 3.1).
     pub fn optional(&self, name: &str) -> Result<Option<&str>, String> {
         let mut values = self.all(name);
         match (values.next(), values.next()) {

@@ -1,6 +1,6 @@
-//! OAuth 2.1 with PKCE, the service's side (sections 2.1, 2.2, 3.4, 4.1 and 5.1): registration, the page on
-//! which a user decides, and the token endpoint. Paths, methods and parameters come from the rows; the
-//! sandbox's own choices are listed in [`super`].
+//! The service's side of OAuth 2.1 with PKCE (sections 2.1, 2.2, 3.4, 4.1 and 5.1): registration,
+//! the page on which a user decides, and the token endpoint. Paths, methods and parameters come
+//! from the rows of the table; the sandbox's own choices are listed in [`super`].
 
 mod authorize;
 mod fields;
@@ -32,13 +32,13 @@ pub struct Route {
 pub const ROUTES: &[Route] = &[
     Route { endpoint: &api::REGISTER, method: Method::Post, handler: register::register },
     Route { endpoint: &api::AUTHORIZE, method: Method::Get, handler: authorize::show },
-    // The page sends its form back to itself.
+    // The page sends its form to its own address.
     Route { endpoint: &api::AUTHORIZE, method: Method::Post, handler: authorize::decide },
     Route { endpoint: &api::TOKEN, method: Method::Post, handler: token::grant },
 ];
 
 impl Route {
-    /// Returns true if it is for a person in a browser.
+    /// Returns true if the endpoint is for a person in a browser.
     pub fn is_page(&self) -> bool {
         matches!(self.endpoint.response, ResponseShape::Page)
     }

@@ -20,8 +20,8 @@ const CODE_GRANT: &str = "authorization_code";
 const REFRESH_GRANT: &str = "refresh_token";
 const POST: &str = "client_secret_post";
 
-/// The metadata of a client (RFC 7591, section 2): a member that is not sent has a default, and one that is
-/// unknown is ignored.
+/// Metadata of a client (RFC 7591, section 2). A missing member has a default, and an unknown
+/// member is ignored.
 #[derive(Deserialize)]
 #[serde(default)]
 struct Metadata {
@@ -67,7 +67,7 @@ pub fn register(tokens: &Tokens, request: &Request<Bytes>, now_ms: i64) -> Respo
     let secret = (sent.token_endpoint_auth_method == POST).then(|| tokens.secret());
     if let (Some(secret), Some(members)) = (&secret, record.as_object_mut()) {
         members.insert("client_secret".to_owned(), json!(secret));
-        // RFC 7591, section 3.2.1: 0 for one that does not expire.
+        // RFC 7591, section 3.2.1: 0 for a secret that does not expire.
         members.insert("client_secret_expires_at".to_owned(), json!(0));
     }
     let refreshes = sent.grant_types.iter().any(|grant| grant == REFRESH_GRANT);
@@ -107,8 +107,9 @@ impl Metadata {
     }
 }
 
-/// An absolute URI without a fragment (RFC 6749, section 3.1.2), of whatever scheme and host: the document has no other
-/// rule. Only with the characters of RFC 3986, since it is used in headers.
+/// Returns true for an absolute URI without a fragment (RFC 6749, section 3.1.2), of any scheme and
+/// host, because the document has no other rule. It has only the characters of RFC 3986, because it
+/// is used in headers.
 fn is_redirect_uri(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte);
     text.bytes().all(is_plain) && Url::parse(text).is_ok_and(|url| url.fragment().is_none())

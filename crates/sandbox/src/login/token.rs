@@ -1,4 +1,5 @@
-//! The token endpoint: a code for tokens, and a refresh token for a new access token (4.1).
+//! The token endpoint: exchanges a code for tokens, and a refresh token for a new access token
+//! (4.1).
 
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ pub fn grant(tokens: &Tokens, request: &Request<Bytes>, now_ms: i64) -> Response
         return Err(format!("the content type is not {FORM}").into());
     }
     if request.headers().contains_key(AUTHORIZATION) {
-        // RFC 6749, section 5.2: with the scheme that the client used.
+        // RFC 6749, section 5.2: the response names the scheme that the client used.
         let why = "a client authenticates with client_secret in the body, as it registered";
         let response = invalid_client(why).into_response();
         return Ok(response.with(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"\"")));
@@ -66,7 +67,7 @@ pub fn grant(tokens: &Tokens, request: &Request<Bytes>, now_ms: i64) -> Response
     let mut body = json!({
         "access_token": issued.access_token,
         "token_type": "Bearer",
-        // Rounded down: the token is valid for at least that long.
+        // The lifetime is rounded down: the token is valid for at least that long.
         "expires_in": tokens.lifetime.as_secs(),
         "scope": issued.scopes.to_text(),
     });
@@ -76,7 +77,7 @@ pub fn grant(tokens: &Tokens, request: &Request<Bytes>, now_ms: i64) -> Response
     Ok(HttpResponse::json(StatusCode::OK, body.to_string().into_bytes()))
 }
 
-/// The client, authenticated by its secret if the document requires it.
+/// Returns the client, authenticated by its secret if the document requires it.
 fn authenticated(
     tokens: &Tokens,
     fields: &Fields,

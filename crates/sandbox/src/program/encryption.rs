@@ -1,4 +1,4 @@
-//! TLS with the certificates and the key of files.
+//! TLS with certificates and a key from files.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -11,7 +11,7 @@ use tokio_rustls::{
     },
 };
 
-/// The server's side of TLS. The error names the file.
+/// Creates the server's side of TLS. The error names the file.
 pub fn read(certificates: &Path, key: &Path) -> Result<Encryption, String> {
     let unusable = |file: &Path, why: &dyn std::fmt::Display| format!("{}: {why}", file.display());
     let chain = CertificateDer::pem_file_iter(certificates)

@@ -20,7 +20,7 @@ use arguments::Arguments;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Containers are killed 10 seconds after SIGTERM.
+/// Time limit for ending. Containers are killed 10 seconds after SIGTERM.
 const LONGEST_END: Duration = Duration::from_secs(8);
 
 fn main() -> ExitCode {
@@ -42,7 +42,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     if let Some(folder) = &arguments.data {
         own_data::serve(&sandbox, folder)?;
     }
-    // Before the line for which whoever starts this program waits.
+    // Installed before the line is printed for which the caller of this program waits.
     let ended = {
         let _entered = runtime.enter();
         signals()?
@@ -55,7 +55,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Prints what a client needs, and last the line with the address.
+/// Prints the values that a client needs, and the line with the address last.
 fn announce(arguments: &Arguments, sandbox: &Sandbox) -> Result<(), Box<dyn Error>> {
     let mut ready = json!({ "base_url": sandbox.base_url() });
     let mut lines = Vec::new();
@@ -98,7 +98,8 @@ fn add(object: &mut serde_json::Value, name: &str, value: impl Into<serde_json::
     }
 }
 
-/// Ends at the first SIGTERM or SIGINT. From here on, neither ends the program by itself.
+/// Ends at the first SIGTERM or SIGINT. Once this is called, neither signal ends the program by
+/// itself.
 #[cfg(unix)]
 fn signals() -> io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};

@@ -59,7 +59,7 @@ fn put(
     done.map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// `symbol=HK.00700.json` as an argument.
+/// Parses a file name such as `symbol=HK.00700.json` as arguments.
 fn arguments(file: &Path) -> Result<Vec<(String, String)>, String> {
     let name = file.file_name().and_then(OsStr::to_str).and_then(|name| name.strip_suffix(".json"));
     let pairs = name.map(|name| name.split(',').map(|pair| pair.split_once('=')));
@@ -69,7 +69,7 @@ fn arguments(file: &Path) -> Result<Vec<(String, String)>, String> {
     pairs.ok_or_else(|| format!("{}: expected a name such as symbol=HK.00700.json", file.display()))
 }
 
-/// The entries of a folder in the order of their names.
+/// Returns the entries of a folder in the order of their names.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     let entries = fs::read_dir(folder).map_err(failed)?;
@@ -79,7 +79,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(paths)
 }
 
-/// The text of a file.
+/// Returns the text of a file.
 pub fn text_of(file: &Path) -> Result<String, String> {
     fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))
 }

@@ -1,5 +1,6 @@
-//! The sandbox watched and driven over HTTP, for tests in any language: what [`crate::Sandbox`] does in Rust and Python,
-//! under `/_sandbox/` of the same address. `control.json` describes it.
+//! Watches and controls the sandbox over HTTP, for tests in any language: offers the functions that
+//! [`crate::Sandbox`] has in Rust and Python, under `/_sandbox/` of the same address.
+//! `control.json` describes them.
 
 use boardlot_service::{
     api::AUTHORIZE,
@@ -15,11 +16,11 @@ use crate::{
     OPENAPI, faults::Faults, lock, login, options::Control, wire::http_response::HttpResponse,
 };
 
-/// Its methods and paths below the prefix.
+/// Methods and paths below the prefix.
 const NAMES: &str = "GET requests, POST reset, POST fail-next, PUT faults, PUT rows, POST revoke-tokens, POST \
                      revoke-grants, POST approve";
 
-/// Its description, which is added to that of the service.
+/// Description of the control paths, which is added to that of the service.
 const OWN: &str = include_str!("control.json");
 
 /// The body of `fail-next`.
@@ -57,7 +58,8 @@ struct Approve {
     scopes: Option<Vec<String>>,
 }
 
-/// The response to a request below the prefix. Errors have a JSON object with `error`.
+/// Returns the response to a request below the prefix. An error response is a JSON object with
+/// `error`.
 pub fn respond(shared: &Shared, method: &str, path: &str, body: &Bytes) -> HttpResponse {
     if shared.control == Control::Refused {
         let why = "this sandbox was started without --control";
@@ -76,7 +78,7 @@ pub fn respond(shared: &Shared, method: &str, path: &str, body: &Bytes) -> HttpR
             Ok(json!(faults))
         }),
         ("PUT", "rows") => {
-            // Borrowed, so that the rows are served as they were written.
+            // The body is borrowed, so that the rows are served as they were written.
             read(body).and_then(|it| put(shared, &it))
         }
         ("POST", "revoke-tokens") => {
@@ -104,7 +106,7 @@ pub fn respond(shared: &Shared, method: &str, path: &str, body: &Bytes) -> HttpR
     }
 }
 
-/// The description of the service and of this, in JSON.
+/// Returns the description of the service and of the control paths, in JSON.
 pub fn description() -> String {
     let whole = || -> serde_json::Result<Value> {
         let mut service: Value = serde_json::from_str(OPENAPI)?;
@@ -123,14 +125,14 @@ pub fn description() -> String {
         }
         Ok(service)
     };
-    // Both are constants, which a test parses.
+    // Both descriptions are constants, which a test parses.
     whole().map_or_else(|_| OPENAPI.to_owned(), |whole| whole.to_string())
 }
 
-/// The body as this type; one without anything is an empty object.
+/// Reads the body as this type. An empty body is an empty object.
 fn read<'a, T: Deserialize<'a>>(body: &'a Bytes) -> Result<T> {
     let text: &[u8] = if body.is_empty() { b"{}" } else { body };
-    // A list would be read as the members in their order.
+    // serde would read a list as the members in their order.
     if !text.trim_ascii_start().starts_with(b"{") {
         return Err(Error::config("the body is not valid: expected a JSON object"));
     }
@@ -158,7 +160,7 @@ fn put(shared: &Shared, asked: &Rows<'_>) -> Result<Value> {
 
 fn approve(shared: &Shared, asked: &Approve) -> Result<Value> {
     let tokens = &shared.credentials.tokens;
-    // A container is reached at another address than the one at which it listens.
+    // A container is reached at another address than its listening address.
     let url = match asked.authorize_url.find(&*AUTHORIZE.path) {
         Some(index) => format!("{}{}", tokens.base_url, asked.authorize_url.split_at(index).1),
         None => asked.authorize_url.clone(),

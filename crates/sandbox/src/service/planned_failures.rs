@@ -43,7 +43,7 @@ impl PlannedFailure {
         Ok(())
     }
 
-    /// The response; `None` if there is none.
+    /// Returns the response; `None` if the connection is closed without one.
     pub(crate) fn response(&self, found: &RouteMatch) -> Option<HttpResponse> {
         let status = StatusCode::from_u16(self.status).ok().filter(|status| status.as_u16() > 0)?;
         let message = self.message.as_deref().unwrap_or("a failure that the test planned");
@@ -58,7 +58,7 @@ impl PlannedFailure {
     }
 }
 
-/// The failure of this request, which counts.
+/// Returns the failure of this request, and counts it.
 pub fn next_failure(
     planned: &mut Vec<PlannedFailure>,
     found: &RouteMatch,

@@ -1,10 +1,10 @@
-//! The requests that were received, for tests to look at.
+//! The requests that were received, for tests to inspect.
 
 use std::collections::VecDeque;
 
 use serde::Serialize;
 
-/// The number of requests that are kept.
+/// Number of requests that are kept.
 const REQUESTS_MAX: usize = 10_000;
 
 /// A request that was received.
@@ -24,7 +24,7 @@ pub struct RecordedRequest {
 #[derive(Debug, Default)]
 pub struct RequestLog {
     pub last: VecDeque<RecordedRequest>,
-    /// The number of all requests, also of those that are no longer kept.
+    /// Number of all requests, including requests that are no longer kept.
     pub count: u64,
 }
 

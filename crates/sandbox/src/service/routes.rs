@@ -1,4 +1,5 @@
-//! Routes: each row of the table, and what a test declared. Paths, methods and parameters come from the rows.
+//! Routes: the rows of the table, and the endpoints that a test declared. Paths, methods and
+//! parameters come from the rows.
 
 use std::sync::Arc;
 
@@ -21,17 +22,17 @@ pub enum RouteMatch {
     Nothing,
 }
 
-/// The beginning of the paths by which tests watch and drive the sandbox.
+/// Prefix of the paths for watching and controlling the sandbox.
 pub const CONTROL: &str = "/_sandbox/";
 
 /// A page that the service does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OwnPage {
-    /// For whoever waits until the sandbox responds.
+    /// Responds once the sandbox is ready, for programs that wait for it.
     Health,
     /// The service as an OpenAPI description.
     Description,
-    /// The sandbox watched and driven.
+    /// Watches and controls the sandbox.
     Control,
 }
 
@@ -46,8 +47,8 @@ impl OwnPage {
     }
 }
 
-/// The route of a method and a raw path. `custom` are the rows that a test brought along, the newest last:
-/// their endpoints come before those of the table.
+/// Finds the route of a method and a raw path. `custom` are the rows that a test supplied, the
+/// newest last: their endpoints come before the endpoints of the table.
 pub fn find(method: &str, path: &str, custom: &[Arc<CustomRows>]) -> RouteMatch {
     let declared = custom.iter().rev().map(|rows| rows.endpoint.clone());
     let declared = declared.filter(|endpoint| matches!(endpoint, EndpointRef::UserDefined(_)));
@@ -66,7 +67,7 @@ pub fn find(method: &str, path: &str, custom: &[Arc<CustomRows>]) -> RouteMatch 
     OwnPage::find(method, path).map_or(RouteMatch::Nothing, RouteMatch::Own)
 }
 
-/// The values of the path parameters if the path matches the template.
+/// Returns the values of the path parameters if the path matches the template.
 fn path_values(template: &str, path: &str) -> Option<Vec<(String, String)>> {
     let mut values = Vec::new();
     let mut segments = path.split('/');

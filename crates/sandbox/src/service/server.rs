@@ -45,8 +45,8 @@ use crate::{
 const HTML_PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Sign in</title></head>\
                          <body><h1>Sign in to the network</h1></body></html>\n";
 
-/// Serves until the future is dropped, or until what is under way when `ending` becomes true has been answered.
-/// Each connection holds `open` until it is closed.
+/// Serves until the future is dropped, or, when `ending` becomes true, until the requests that are
+/// under way have been answered. Each connection holds `open` until it is closed.
 pub async fn serve(
     listener: TcpListener,
     shared: Arc<Shared>,
@@ -65,11 +65,12 @@ pub async fn serve(
                 let (shared, ending, open) = (Arc::clone(&shared), ending.clone(), open.clone());
                 let encryption = encryption.clone();
                 connections.spawn(async move {
-                    // Small responses would wait for the client's delayed acknowledgement.
+                    // Otherwise small responses would wait for the client's delayed
+                    // acknowledgement.
                     let _ = stream.set_nodelay(true);
                     match encryption {
                         None => serve_connection(stream, &shared, ending).await,
-                        // A handshake that fails concerns no other connection.
+                        // A failed handshake concerns no other connection.
                         Some(encryption) => {
                             if let Ok(stream) = (encryption.0)(stream).await {
                                 serve_connection(stream, &shared, ending).await;
@@ -79,7 +80,8 @@ pub async fn serve(
                     drop(open);
                 });
             }
-            // Out of file descriptors, or a client that has already closed the connection.
+            // The process is out of file descriptors, or the client has already closed the
+            // connection.
             Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
         }
         while connections.try_join_next().is_some() {}
@@ -115,13 +117,13 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 /// The server's side of a handshake.
 type Handshake = dyn Fn(TcpStream) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync;
 
-/// TLS, of whatever implementation: a function that makes an encrypted stream of a connection.
+/// TLS of any implementation: a function that turns a connection into an encrypted stream.
 #[derive(Clone)]
 pub struct Encryption(pub Arc<Handshake>);
 
 boardlot_service::shown_as!(Encryption, "Encryption(...)");
 
-/// The response; an error closes the connection without one.
+/// Returns the response. An error closes the connection without one.
 async fn handle(shared: &Shared, request: Request<Incoming>) -> io::Result<Response<Body>> {
     let (method, path) = (request.method().as_str(), request.uri().path());
     let found = find(method, path, &shared.custom());
@@ -135,12 +137,12 @@ async fn handle(shared: &Shared, request: Request<Incoming>) -> io::Result<Respo
     }
     let planned = next_failure(&mut lock(&shared.failures), &found, path);
     let (delay, fault) = lock(&shared.sampler).next();
-    // The browser's page has no faults: they would test nothing of a client.
+    // The browser's page has no faults, because they would not test a client.
     let fault = fault.filter(|_| !matches!(&found, RouteMatch::OAuth(route) if route.is_page()));
     if !delay.is_zero() {
         tokio::time::sleep(delay).await;
     }
-    // Read before any response, so that the connection can be reused.
+    // The body is read before any response, so that the connection can be reused.
     let (parts, body) = request.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let request = Request::from_parts(parts, body);
@@ -177,7 +179,7 @@ async fn handle(shared: &Shared, request: Request<Incoming>) -> io::Result<Respo
     response.map(HttpResponse::into_response).ok_or(io::ErrorKind::ConnectionAborted.into())
 }
 
-/// The response of a page of the sandbox's own.
+/// Returns the response of a page of the sandbox's own.
 fn own_page(shared: &Shared, page: OwnPage, request: &Request<Bytes>) -> HttpResponse {
     let body = match page {
         OwnPage::Health => r#"{"status":"ok"}"#.to_owned(),
@@ -191,10 +193,10 @@ fn own_page(shared: &Shared, page: OwnPage, request: &Request<Bytes>) -> HttpRes
     HttpResponse::json(StatusCode::OK, body.into_bytes())
 }
 
-/// The code beside `rate_limited`: the service document shows none.
+/// Code for `rate_limited`: the service document shows none.
 const THROTTLED_CODE: i64 = -11;
 
-/// The response of a known endpoint.
+/// Returns the response of a known endpoint.
 fn respond(
     shared: &Shared,
     endpoint: &EndpointRef,
@@ -209,7 +211,7 @@ fn respond(
         let rejection = Rejection::new(THROTTLED_CODE, "rate_limited", "too many requests");
         return rejected(StatusCode::TOO_MANY_REQUESTS, rejection);
     }
-    // The clock, by which a client corrects its own, needs no credentials.
+    // The time endpoint needs no credentials: a client corrects its own clock by it.
     if !matches!(endpoint.response, ResponseShape::ServerTime(_))
         && let Err(rejection) =
             shared.scopes(request).and_then(|scopes| scopes.check(endpoint, values))
@@ -238,7 +240,8 @@ fn respond(
     {
         Ok(body) => HttpResponse::json(StatusCode::OK, body),
         Err(mut rejection) => {
-            // An invalid argument has the endpoint's code, as the document's error examples show it.
+            // An invalid argument gets the endpoint's code, as in the error examples of the
+            // document.
             rejection.code = match (rejection.code, &*endpoint.name) {
                 (INVALID, "crypto_orders") => 1,
                 (INVALID, "fills_history") => -1200,
@@ -249,11 +252,12 @@ fn respond(
     }
 }
 
-/// The rows that a test brought along for these arguments, the newest first, or the built-in ones.
+/// Returns the rows that a test supplied for these arguments, the newest first, or the built-in
+/// ones.
 fn rows(shared: &Shared, arguments: &Arguments) -> HandlerResult {
     let (endpoint, custom) = (&arguments.endpoint, shared.custom());
     let own = custom.iter().rev().find(|rows| rows.is_for(arguments));
-    // A path that a test serves itself has nothing else.
+    // A path that only a test serves has no built-in rows.
     let is_built_in = endpoints().any(|known| std::ptr::eq(&*known, &**endpoint));
     if own.is_none() && !is_built_in {
         return Err(Rejection::new(-7, "invalid_symbol", "no rows are served for these arguments"));

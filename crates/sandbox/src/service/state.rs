@@ -1,4 +1,5 @@
-//! What all connections share: the data, what tests ordered, and what was received.
+//! State that all connections share: the data, the orders of tests, and the requests that were
+//! received.
 
 use std::{
     io::{self, Write},
@@ -32,11 +33,11 @@ pub struct Shared {
     pub credentials: Credentials,
     pub clock_offset_ms: i64,
     pub requests: Mutex<RequestLog>,
-    /// In their order.
+    /// Planned failures, in their order.
     pub failures: Mutex<Vec<PlannedFailure>>,
-    /// The rows that the user brought along, the newest last.
+    /// Rows that the user supplied, the newest last.
     pub custom: Mutex<Vec<Arc<CustomRows>>>,
-    /// The lead of the service's clock over the one that checks signatures: the sandbox's date
+    /// The lead of the service's clock over the clock that checks signatures, if the sandbox's date
     /// was fixed.
     pub date_offset_ms: i64,
     pub sampler: Mutex<FaultSampler>,
@@ -45,18 +46,18 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// The time by which credentials are checked.
+    /// Returns the time by which credentials are checked.
     pub fn now_ms(&self) -> i64 {
         local_ms().saturating_add(self.clock_offset_ms)
     }
 
-    /// The service's time, which follows the date that was fixed.
+    /// Returns the service's time, which follows the date that was fixed.
     pub fn service_ms(&self) -> i64 {
         self.now_ms().saturating_add(self.date_offset_ms)
     }
 
-    /// The scopes of an authenticated request. If the date was fixed, a signature is accepted by either
-    /// clock: a client uses its own until it has read that of the service.
+    /// Returns the scopes of an authenticated request. If the date was fixed, a signature is
+    /// accepted by either clock: a client uses its own clock until it has read the service's.
     pub fn scopes(&self, request: &Request<Bytes>) -> std::result::Result<Scopes, Rejection> {
         let checked = self.credentials.check(request, self.now_ms());
         checked.or_else(|rejection| match rejection.code {
@@ -72,13 +73,13 @@ impl Shared {
         custom.push(Arc::new(rows));
     }
 
-    /// Prints a line for a request; the status 0 is a connection that was closed without a response. Its body and
-    /// headers, which have the secrets, are not shown.
+    /// Prints a line for a request; the status 0 stands for a connection that was closed without a
+    /// response. The body and the headers are not shown, because they contain the secrets.
     pub fn log(&self, request: &Request<Bytes>, status: u16) {
         if self.has_log {
             let time = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ");
             let (method, target) = (request.method(), request.uri());
-            // Whoever closed the standard error does not want it.
+            // If the standard error was closed, nobody wants the line.
             let _ = writeln!(io::stderr(), "{time} {method} {target} {status}");
         }
     }
@@ -94,7 +95,7 @@ impl Shared {
         *sampler = FaultSampler::new(sampler.faults.clone());
     }
 
-    /// Replaces the generated rows of a built-in endpoint, whose name is this argument.
+    /// Replaces the generated rows of a built-in endpoint. Errors call its name by this argument.
     pub fn put(
         &self,
         argument: &str,
@@ -150,7 +151,8 @@ fn local_ms() -> i64 {
     i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// The lead of noon UTC of a date: a sandbox that starts then stays on that date for half a day.
+/// Returns the lead of noon UTC of a date over the current time. A sandbox that starts at noon
+/// stays on that date for half a day.
 pub fn date_offset_ms(date: Date) -> i64 {
     (midnight(date) / 1_000 + 12 * 3_600_000).saturating_sub(local_ms())
 }

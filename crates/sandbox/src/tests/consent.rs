@@ -1,4 +1,4 @@
-//! The page: who gets one, what it holds, what its form does.
+//! The consent page: who gets it, its content, and the effect of its form.
 
 use boardlot_service::error::ErrorKind;
 

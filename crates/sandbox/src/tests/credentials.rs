@@ -1,4 +1,4 @@
-//! Signatures over the wire: what passes, what does not, and one nonce for many.
+//! Signatures over the wire: accepted ones, rejected ones, and one nonce for many requests.
 
 use std::sync::Barrier;
 
@@ -58,7 +58,7 @@ fn security_34_what_was_signed_is_what_counts() {
     refused("GET", TARGET, "Authorization: Bearer nothing\r\n", b"");
     let signed = rig.signature("POST", PLATE, b"{}", 0, "e");
     refused("POST", PLATE, &signed, b"{ }");
-    // A nonce that failed is not used up.
+    // A nonce of a failed request is not used up.
     let got = rig.send("GET", TARGET, &signature("b"), b"").expect("a response");
     assert_eq!(got.status, 200);
 }

@@ -8,7 +8,7 @@ pub const REGISTER: &str = "/oauth2/register";
 pub const PAGE: &str = "/oauth2/authorize/confirm";
 pub const TOKEN: &str = "/oauth2/token";
 pub const REDIRECT: &str = "http://127.0.0.1:8765/callback";
-/// RFC 7636, appendix B.
+/// The verifier of RFC 7636, appendix B.
 pub const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 pub const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 pub const STATE: &str = "a state/with+odd=&signs";
@@ -30,7 +30,7 @@ pub fn register(rig: &Rig, metadata: &Value) -> Got {
     rig.send("POST", REGISTER, json, metadata.to_string().as_bytes()).expect("a response")
 }
 
-/// The id of a fresh client.
+/// Registers a client, and returns its id.
 pub fn client(rig: &Rig) -> String {
     text(&register(rig, &metadata()).json()["client_id"])
 }
@@ -40,7 +40,7 @@ pub fn form(pairs: &[(&str, &str)]) -> String {
     pairs.collect::<Vec<_>>().join("&")
 }
 
-/// The parameters of the page, before a test alters them.
+/// Returns the parameters of the page, before a test alters them.
 pub fn parameters(client_id: &str) -> Vec<(&str, &str)> {
     vec![
         ("client_id", client_id),
@@ -63,14 +63,14 @@ pub fn decide(rig: &Rig, parameters: &[(&str, &str)], fields: &[(&str, &str)]) -
     rig.send("POST", &target, FORM, form(fields).as_bytes()).expect("a response")
 }
 
-/// A header's value; empty where there is none.
+/// Returns a header's value; empty if there is none.
 pub fn header(got: &Got, name: &str) -> String {
     let mut headers = got.head.lines().filter_map(|line| line.split_once(": "));
     let found = headers.find(|(known, _)| known.eq_ignore_ascii_case(name));
     found.map(|(_, value)| value.to_owned()).unwrap_or_default()
 }
 
-/// The value of a parameter of a callback URL.
+/// Returns the value of a parameter of a callback URL.
 pub fn parameter(url: &str, name: &str) -> Option<String> {
     let url = url::Url::parse(url).expect("a URL");
     let mut found = url.query_pairs().filter(|(known, _)| known == name);
@@ -90,7 +90,7 @@ pub fn code(rig: &Rig, client_id: &str, scopes: &[&str]) -> String {
     parameter(&location, "code").expect("a code")
 }
 
-/// The parameters of a code exchange, before a test alters them.
+/// Returns the parameters of a code exchange, before a test alters them.
 pub fn exchange<'a>(client_id: &'a str, code: &'a str) -> Vec<(&'a str, &'a str)> {
     vec![
         ("grant_type", "authorization_code"),
@@ -132,7 +132,7 @@ pub fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| unreachable!("{value}")).to_owned()
 }
 
-/// Changes one parameter, or takes it away.
+/// Changes or removes one parameter.
 pub fn altered<'a>(
     pairs: &[(&'a str, &'a str)],
     name: &'a str,

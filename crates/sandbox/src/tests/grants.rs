@@ -1,4 +1,5 @@
-//! Registration and tokens: what is needed, what is given, what it opens, and for how long.
+//! Registration and tokens: the required parameters, the response, the access that a token gives,
+//! and its lifetime.
 
 use std::{sync::Barrier, time::Duration};
 
@@ -188,7 +189,7 @@ fn security_35_a_code_works_once_of_64_racers() {
             responses.iter().partition(|response| response["access_token"].is_string());
         assert_eq!((won.len(), lost.len()), (1, 63));
         assert!(lost.iter().all(|response| response["error"] == "invalid_grant"));
-        // The others were second uses: what the first got is revoked.
+        // The other exchanges were second uses, which revoke the tokens of the first.
         assert_eq!(get(&rig, &text(&won[0]["access_token"]), QUOTE).status, 401);
         let got = ask_token(&rig, &refreshing(&client_id, &text(&won[0]["refresh_token"])));
         assert_refused(&got, 400, "invalid_grant");
@@ -337,7 +338,7 @@ fn tokens_end_by_time_by_revocation_and_by_reset() {
     assert_eq!(open(&renewed["access_token"]), 401);
     assert_refused(&refresh(&response["refresh_token"]), 400, "invalid_grant");
     assert_refused(&ask_token(&rig, &exchange(&client_id, &code_)), 400, "invalid_grant");
-    // The client is known still.
+    // The client is still registered.
     let response = granted();
     assert_eq!(open(&response["access_token"]), 200);
     let kept = rig.sandbox.add_bearer_token();
@@ -377,11 +378,11 @@ fn faults_reach_registration_and_tokens_but_not_the_page() {
     assert!(ask_token(&rig, &asked).body.starts_with(b"<!DOCTYPE html>"));
     set(Faults { drop_rate: 1.0, ..Faults::default() });
     assert!(rig.send("POST", TOKEN, FORM, form(&asked).as_bytes()).is_none());
-    // The page works all the while, and none of these has used the code up.
+    // The page works throughout, and none of these requests has used up the code.
     let second = code(&rig, &client_id, ALL);
     set(Faults::default());
     assert_eq!(ask_token(&rig, &asked).status, 200);
-    // A response that is lost on the way is a code that is gone.
+    // If the response is lost in transit, the code is used up.
     set(Faults { truncate_rate: 1.0, ..Faults::default() });
     ask_token(&rig, &exchange(&client_id, &second));
     set(Faults::default());

@@ -1,4 +1,4 @@
-//! Faults, the record of requests, reset, stop, and the same data for the same seed.
+//! Faults, the record of requests, reset, stop, and equal data for equal seeds.
 
 use std::time::{Duration, Instant};
 
@@ -74,7 +74,7 @@ fn a_connection_is_kept() {
     }
 }
 
-/// More than the buffers of a connection take.
+/// More bytes than the buffers of a connection hold.
 const LARGE: usize = 48 << 20;
 
 #[test]
@@ -82,7 +82,7 @@ fn a_client_that_sends_on_for_ever_does_not_keep_a_sandbox_from_stopping() {
     let stops_at_once = || {
         let rig = faulty(Faults::default());
         let mut stream = rig.connect();
-        // On a slow machine the sandbox is done with this client before all is sent.
+        // On a slow machine, the sandbox is done with this client before everything is sent.
         let _ = try_write(&mut stream, "POST", TIME, "", &vec![b'x'; LARGE]);
         let start = Instant::now();
         rig.sandbox.stop();

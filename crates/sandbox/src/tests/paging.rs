@@ -18,7 +18,7 @@ fn fills_target(query: &str, flag: &str) -> String {
     format!("/api/v1.0/accounts/281756/fills_history?trd_market=HK&page_flag={flag}{query}")
 }
 
-/// All fills of a query, and the cursors.
+/// Returns all fills of a query, and the cursors.
 fn all_fills(rig: &Rig, query: &str) -> (Vec<Value>, Vec<String>) {
     let (mut fills, mut flags, mut flag) = (Vec::new(), Vec::new(), String::new());
     loop {
@@ -77,7 +77,7 @@ fn ranges_and_codes_are_filters_with_both_ends_included() {
         .collect();
     let (some, _) = all_fills(&rig, &format!("&start={early}&end={late}"));
     assert_eq!(some.iter().collect::<Vec<_>>(), expected);
-    // Split in two, each fill is in one part.
+    // If the range is split in two, each fill is in one part.
     let middle = times[250];
     let (upper, _) = all_fills(&rig, &format!("&start={}&end={late}", middle + 1));
     let (lower, _) = all_fills(&rig, &format!("&start={early}&end={middle}"));
@@ -93,7 +93,7 @@ fn ranges_and_codes_are_filters_with_both_ends_included() {
 #[test]
 fn an_open_end_is_90_days_away() {
     let rig = Rig::new(Options { fills: 700, ..Options::default() });
-    // As many again as in the default range reach back two years.
+    // As many fills as in the default range reach back two years.
     let all = times(&all_fills(&rig, "&start=1&end=9999999999999999").0);
     let (days, now) = (90 * 86_400_000_000, jiff::Timestamp::now().as_microsecond());
     assert_eq!(all.len(), 1_400);

@@ -110,7 +110,7 @@ fn ipo_lists_of_all_markets_and_request_types() {
             assert!(!some.is_empty() && some.len() < everything.len(), "{market} {part}");
             together.extend(some);
         }
-        // All are what the parts are together, and no other.
+        // The whole list is exactly the union of its parts.
         assert_eq!(everything, together, "{market}");
         let default = if market == "cn" { "?request_type=4" } else { "?request_type=11" };
         assert_eq!(codes(&list(market, "")), codes(&list(market, default)));

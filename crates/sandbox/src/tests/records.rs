@@ -18,7 +18,7 @@ pub fn rows<'a>(response: &'a Value, place: &str) -> &'a Vec<Value> {
     response.pointer(place).and_then(Value::as_array).unwrap_or_else(|| unreachable!("{response}"))
 }
 
-/// The record of an endpoint, by its name in the table.
+/// Returns the record of an endpoint, by its name in the table.
 pub fn record(name: &str) -> &'static Record {
     ENDPOINTS
         .iter()
@@ -31,7 +31,7 @@ pub fn record(name: &str) -> &'static Record {
         .expect("a record")
 }
 
-/// Asserts that a row has the declared fields, of the declared kinds, and no other.
+/// Asserts that a row has exactly the declared fields, of the declared kinds.
 pub fn assert_fields(
     row: &Value,
     fields: &mut dyn Iterator<Item = &'static Field>,
@@ -42,7 +42,7 @@ pub fn assert_fields(
     for field in fields {
         declared.insert(field.name.as_ref());
         let Some(value) = row.get(field.name.as_ref()) else {
-            // Only IPOs of ETFs have these.
+            // Only IPOs of ETFs have these fields.
             let is_left_out =
                 left_out.contains(&field.name.as_ref()) || field.name.starts_with("etf_");
             assert!(is_left_out, "{} is missing: {row:?}", field.name);

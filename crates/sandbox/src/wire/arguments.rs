@@ -22,12 +22,12 @@ pub struct Arguments {
 type Sent = (ParameterLocation, String, Argument);
 
 impl Arguments {
-    /// An argument, declared or not.
+    /// Returns an argument, declared or not.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.values.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// An argument; empty if it was not sent.
+    /// Returns an argument; empty if it was not sent.
     pub fn text(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default()
     }
@@ -45,7 +45,8 @@ impl Arguments {
         [self.endpoint.name.clone().into_owned()].into_iter().chain(filters).collect()
     }
 
-    /// Reads what came in; `path` holds the values of the path parameters, already decoded.
+    /// Reads the arguments of a request; `path` holds the values of the path parameters, already
+    /// decoded.
     pub fn read(
         endpoint: &EndpointRef,
         path: &[(String, String)],
@@ -94,7 +95,7 @@ impl Arguments {
     }
 }
 
-/// An argument that is sent at most once.
+/// Returns an argument that may be sent at most once.
 fn once<'a>(
     sent: &'a [Sent],
     place: ParameterLocation,
@@ -108,7 +109,7 @@ fn once<'a>(
     }
 }
 
-/// The value of an argument; none for an optional text that is empty.
+/// Checks the value of an argument. Returns none for an empty optional text.
 fn check(
     parameter: &Parameter,
     argument: &Argument,
@@ -121,7 +122,7 @@ fn check(
         other => other.clone(),
     };
     match (parameter.kind, &argument) {
-        // The client refuses what its caller cannot have meant; the service takes any count.
+        // The client refuses values that its caller cannot have meant; the service takes any count.
         (ParameterKind::Time(_), Argument::Integer(number)) if u64::try_from(*number).is_ok() => {
             return Ok(Some(number.to_string()));
         }
@@ -145,7 +146,7 @@ fn check(
         .map_err(|error| Rejection::invalid(error.to_string()))
 }
 
-/// A text of the path or query as the argument that its parameter takes.
+/// Converts a text of the path or query to the argument that its parameter takes.
 fn typed(kind: ParameterKind, text: &str) -> Argument {
     match kind {
         ParameterKind::Integer { .. } | ParameterKind::ValuesBy { .. } | ParameterKind::Time(_) => {

@@ -4,7 +4,7 @@ use boardlot_service::api::{Endpoint, Envelope, RecordsLocation, ResponseShape};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// The body of a success, or why the request is rejected.
+/// The body of a success, or the rejection of the request.
 pub type HandlerResult = Result<Vec<u8>, Rejection>;
 
 /// The reason why a request is rejected, before it is put into an envelope.
@@ -29,12 +29,12 @@ impl Rejection {
         Rejection::invalid(format!("acc_id {id} is not a known account"))
     }
 
-    /// An invalid argument. The endpoint's own code replaces this one.
+    /// Creates the rejection of an invalid argument. The endpoint's own code replaces this code.
     pub fn invalid(message: impl Into<String>) -> Self {
         Rejection::new(INVALID, "invalid_parameter", message)
     }
 
-    /// The rejection in an endpoint's own envelope.
+    /// Returns the rejection in an endpoint's own envelope.
     pub fn body(&self, envelope: Envelope) -> Vec<u8> {
         let Rejection { code, error_code, .. } = self;
         let message = Value::from(self.message.as_str());
@@ -54,10 +54,10 @@ impl Rejection {
 /// The endpoints whose successes have no message.
 const WITHOUT_MESSAGE: [&str; 3] = ["plate_stocks", "sim_orders", "sim_positions"];
 
-/// Stands for the endpoint's own code for invalid arguments.
+/// Placeholder for the endpoint's own code for invalid arguments.
 pub const INVALID: i64 = -3;
 
-/// Stands for the rows in a body, which are JSON already.
+/// Placeholder for the rows in a body, which are already JSON.
 const ROWS: &str = "\u{0}rows";
 
 /// The body of a success, as a JSON object.
@@ -69,8 +69,9 @@ pub struct Body {
 }
 
 impl Body {
-    /// The success mark of an endpoint. One whose envelope is unknown has that of the member that its
-    /// list is in; at a location that is undocumented, the list is named as the endpoint is.
+    /// Creates the body with the success mark of an endpoint. If its envelope is unknown, the mark
+    /// is that of the member that contains its list. If the location is undocumented, the list has
+    /// the endpoint's name.
     pub fn new(endpoint: &Endpoint) -> Self {
         let location = match &endpoint.response {
             ResponseShape::Rows(RecordsLocation::At(path), _) => path.to_string(),
@@ -98,12 +99,12 @@ impl Body {
         body
     }
 
-    /// A member at the top.
+    /// Adds a member at the top level.
     pub fn top(&mut self, name: &str, value: Value) {
         self.object.insert(name.to_owned(), value);
     }
 
-    /// A member beside the list.
+    /// Adds a member beside the list.
     pub fn beside(&mut self, name: &str, value: Value) {
         let mut path = self.path.clone();
         path.pop();
@@ -111,7 +112,7 @@ impl Body {
         self.at(&path, value);
     }
 
-    /// A member at a path; objects on the way are created.
+    /// Adds a member at a path, and creates the objects on the way.
     pub fn at(&mut self, path: &[String], value: Value) {
         let Some((last, way)) = path.split_last() else { return };
         let mut object = &mut self.object;
@@ -123,7 +124,7 @@ impl Body {
         object.insert(last.clone(), value);
     }
 
-    /// The body with these rows.
+    /// Returns the body with these rows.
     pub fn rows(mut self, rows: &impl Serialize) -> Vec<u8> {
         let path = std::mem::take(&mut self.path);
         self.at(&path, Value::from(ROWS));

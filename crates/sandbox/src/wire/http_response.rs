@@ -13,8 +13,7 @@ use hyper::body::Frame;
 
 pub type Body = UnsyncBoxBody<Bytes, io::Error>;
 
-/// The time that the first half of a truncated body gets to be sent before the connection is
-/// closed.
+/// How long the first half of a truncated body gets to be sent before the connection is closed.
 const TRUNCATION_PAUSE: Duration = Duration::from_millis(20);
 
 /// Status, headers and body.
@@ -23,7 +22,7 @@ pub struct HttpResponse {
     pub status: StatusCode,
     headers: HeaderMap,
     body: Vec<u8>,
-    /// True if it ends in the middle of the body.
+    /// True if the response ends in the middle of the body.
     pub is_cut: bool,
 }
 
@@ -42,7 +41,7 @@ impl HttpResponse {
         HttpResponse::new(status, kind, body.into())
     }
 
-    /// A response that does not come from an endpoint.
+    /// Creates a response that does not come from an endpoint.
     pub fn plain(status: StatusCode, message: &str) -> Self {
         let body = serde_json::json!({ "code": status.as_u16(), "msg": message });
         HttpResponse::json(status, body.to_string().into_bytes())
@@ -54,7 +53,7 @@ impl HttpResponse {
         self
     }
 
-    /// The response for the server.
+    /// Converts the response for the server.
     pub fn into_response(self) -> Response<Body> {
         let length = self.body.len();
         let mut response = Response::new(match self.is_cut {
@@ -75,7 +74,7 @@ impl HttpResponse {
     }
 }
 
-/// The first half of a body followed by an error, which closes the connection.
+/// Returns the first half of a body followed by an error, which closes the connection.
 fn first_half(mut body: Vec<u8>) -> Body {
     body.truncate(body.len() / 2);
     let half = stream::once(async move { Ok(Frame::data(Bytes::from(body))) });

@@ -1,4 +1,4 @@
-//! Pages of a list, as the endpoint's paging continues it.
+//! Pages of a list, continued as the endpoint's paging says.
 
 use std::ops::Range;
 
@@ -15,11 +15,11 @@ use super::{
 
 const PAGE: usize = 50;
 const PAGE_MAX: usize = 1_000;
-/// The beginning of every cursor. It has characters that need encoding in a URL, so that a client which
+/// Prefix of every cursor. It has characters that need encoding in a URL, so that a client that
 /// alters them is detected.
 const ODD: &str = "p /+&=%?#";
 
-/// The page that is requested of a list of this many rows, in the response's body.
+/// Writes the requested page of a list with this many rows into the response's body.
 pub fn page<R: Serialize>(
     mut body: Body,
     seed: u64,
@@ -56,7 +56,7 @@ pub fn page<R: Serialize>(
     Ok(body.rows(&rows(first..end)))
 }
 
-/// The size of a page: an argument of that name, or the default.
+/// Returns the size of a page: an argument of that name, or the default.
 pub fn page_size(arguments: &Arguments, name: &str, default: usize) -> Result<usize, Rejection> {
     let Some(text) = arguments.get(name) else { return Ok(default) };
     text.parse().ok().filter(|size| (1..=PAGE_MAX).contains(size)).ok_or_else(|| {
@@ -65,14 +65,14 @@ pub fn page_size(arguments: &Arguments, name: &str, default: usize) -> Result<us
     })
 }
 
-/// The cursor of a position, bound to its list.
+/// Returns the cursor of a position, bound to its list.
 fn cursor(list: &str, position: u32) -> String {
     let digest = Sha256::digest(list);
     let digest = digest.get(..8).unwrap_or_default();
     format!("{ODD}{}", STANDARD.encode([digest, &position.to_be_bytes()].concat()))
 }
 
-/// The position; `None` if the cursor was altered or belongs to another list.
+/// Returns the position; `None` if the cursor was altered or belongs to another list.
 fn position(list: &str, text: &str) -> Option<u32> {
     let bytes = STANDARD.decode(text.strip_prefix(ODD)?).ok()?;
     let position = u32::from_be_bytes(*bytes.last_chunk()?);

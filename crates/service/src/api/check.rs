@@ -1,5 +1,6 @@
-//! The checks on arguments, and how they are sent. Everything that the service document rules out is
-//! refused here, before anything is sent (sections 4 and 8), and so is what cannot be meant.
+//! Checks the arguments and encodes them. Everything that the service document rules out is refused
+//! before a request is sent (sections 4 and 8), and so are values that the caller cannot have
+//! meant.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use zeroize::Zeroizing;
@@ -12,16 +13,17 @@ use super::{
 };
 use crate::error::{Advice, Error, Result, did_you_mean};
 
-/// Every prefix in the document has two letters; undocumented ones may be longer.
+/// Maximum length of a market prefix. Every prefix in the document has two letters; undocumented
+/// ones may be longer.
 const MARKET_MAX_CHARACTERS: usize = 4;
 const ACCOUNT_ID_MAX_CHARACTERS: usize = 64;
 const TEXT_MAX_CHARACTERS: usize = 256;
-/// Tokens with claims have thousands of characters.
+/// Maximum length of a secret. Tokens with claims have thousands of characters.
 const SECRET_MAX_CHARACTERS: usize = 16_384;
 
 impl Parameter {
-    /// The argument as it is sent, or an error that says what is expected. `other` returns the text
-    /// of another argument by its name.
+    /// Encodes the argument, or returns an error that says what is expected. `other` returns the
+    /// text of another argument by its name.
     pub fn check<'a>(
         &self,
         argument: &Argument,
@@ -77,7 +79,7 @@ impl Parameter {
         }
     }
 
-    /// The error of a rule that the service document does not state.
+    /// Returns the error for a rule that the service document does not state.
     fn own_rule(&self, argument: &Argument, expected: &str, meant: &str) -> Error {
         Error::own_rule(&self.name, &argument.shown(), expected, meant)
     }
@@ -171,7 +173,8 @@ impl Parameter {
             _ => None,
         };
         match number {
-            // Without leading zeros, which would be another path to the same account.
+            // The number is sent without leading zeros, which would be another path to the same
+            // account.
             Some(number) => Ok(EncodedValue::Text(number.to_string())),
             None => Err(self.refuse(argument, "an integer from 0 to 18446744073709551615")),
         }
@@ -201,7 +204,7 @@ impl Parameter {
                 Ok(EncodedValue::Integer(*number))
             }
             _ if min < i128::from(i64::MIN) + 1 => Err(self.refuse(argument, "an integer")),
-            // The document has no bounds but those of page sizes, and no minimum of 1.
+            // The document has no bounds except for page sizes, and no minimum of 1.
             Argument::Integer(number) if max >= i128::from(i32::MAX) || min == 1 && *number < 1 => {
                 Err(self.own_rule(argument, &format!("an integer from {min} to {max}"), ""))
             }
@@ -255,8 +258,8 @@ impl Parameter {
         Ok(EncodedValue::Text(text))
     }
 
-    /// A segment that no URL parser takes for another path. Encoding `..` would not help: parsers
-    /// resolve `%2e%2e` as well.
+    /// Checks for a segment that no URL parser takes for another path. Encoding `..` would not
+    /// help: parsers resolve `%2e%2e` as well.
     fn segment(&self, argument: &Argument) -> Result<EncodedValue> {
         let text = match argument {
             Argument::Integer(number) if *number >= 0 => number.to_string(),
@@ -294,7 +297,7 @@ impl Parameter {
     }
 }
 
-/// Suggests what a text was meant to be, for the end of an error.
+/// Suggests the value that a text was meant to be, for the end of an error.
 fn meant(argument: &Argument, suggest: impl Fn(&str) -> Option<String>) -> String {
     let Argument::Text(text) = argument else { return String::new() };
     suggest(text).map_or(String::new(), |meant| format!("; did you mean '{meant}'?"))
@@ -304,7 +307,7 @@ fn is_market_prefix(text: &str) -> bool {
     (1..=8).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
-/// Digits with an optional sign, point and exponent.
+/// Returns true for digits with an optional sign, point and exponent.
 fn is_decimal(text: &str) -> bool {
     let number = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
@@ -317,13 +320,13 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// All but the unreserved characters of RFC 3986, encoded.
+/// Encodes all characters but the unreserved ones of RFC 3986.
 fn percent_encoded(text: &str) -> String {
     const RESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
     utf8_percent_encode(text, &RESERVED).to_string()
 }
 
-/// The argument, if it is a text for which this holds.
+/// Returns the argument if it is a text that passes the test.
 fn text_if(argument: &Argument, holds: impl Fn(&str) -> bool) -> Option<EncodedValue> {
     match argument {
         Argument::Text(text) if holds(text) => Some(argument.clone().into()),

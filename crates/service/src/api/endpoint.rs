@@ -12,7 +12,7 @@ use super::{
 /// One endpoint of the service.
 #[derive(Debug)]
 pub struct Endpoint {
-    /// Its name.
+    /// Name of the endpoint.
     pub name: Cow<'static, str>,
     /// The HTTP method.
     pub method: Method,
@@ -20,11 +20,11 @@ pub struct Endpoint {
     pub path: Cow<'static, str>,
     /// The section of the service document that describes it.
     pub section: &'static str,
-    /// One sentence about it.
+    /// One sentence about the endpoint.
     pub summary: &'static str,
-    /// A further paragraph about it; may be empty.
+    /// A further paragraph about the endpoint; may be empty.
     pub notes: &'static str,
-    /// The parameters in the order in which they are documented; those of the path first.
+    /// Parameters in the order of the document; those of the path first.
     pub parameters: Cow<'static, [Parameter]>,
     /// The part of the request that carries arguments without a parameter, in the order given;
     /// `None` to refuse them.
@@ -41,12 +41,12 @@ pub struct Endpoint {
     pub record_id: Option<&'static str>,
     /// The documented failures.
     pub failures: &'static [Failure],
-    /// True if sending it twice does the same as sending it once.
+    /// True if sending the request twice has the same effect as sending it once.
     pub idempotent: bool,
 }
 
 impl Endpoint {
-    /// The values that most rows share: a GET without paging and documented failures.
+    /// Values that most rows share: a GET without paging and without documented failures.
     pub const BASE: Endpoint = Endpoint {
         name: Cow::Borrowed(""),
         method: Method::Get,
@@ -65,22 +65,22 @@ impl Endpoint {
         idempotent: true,
     };
 
-    /// The parameter with this name.
+    /// Returns the parameter with this name.
     pub fn parameter(&self, name: &str) -> Option<&Parameter> {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
 
-    /// The rules for reading its responses.
+    /// Returns the rules for reading the endpoint's responses.
     pub const fn contract(&self) -> Contract {
         Contract { envelope: self.envelope, failures: self.failures }
     }
 
-    /// The parameter that carries the cursor of a paged list.
+    /// Returns the parameter that carries the cursor of a paged list.
     pub fn cursor(&self) -> Option<&Parameter> {
         self.parameters.iter().find(|p| matches!(p.kind, ParameterKind::Cursor))
     }
 
-    /// The paging of a list that continues by a cursor.
+    /// Returns the paging of a list that continues by a cursor.
     pub fn cursor_paging(&self) -> Option<&CursorPaging> {
         match &self.paging {
             Some(Paging::Cursor(cursor)) => Some(cursor),
@@ -88,17 +88,17 @@ impl Endpoint {
         }
     }
 
-    /// The name of the cursor of a paged list without a parameter for it.
+    /// Returns the name of the cursor of a paged list without a parameter for it.
     pub fn undeclared_cursor(&self) -> Option<&'static str> {
         self.undeclared.and(self.cursor_paging()).map(|cursor| cursor.name)
     }
 
-    /// The time range that its list covers, if it has one.
+    /// Returns the time range of the endpoint's list, if it has one.
     pub fn time_range(&self) -> Option<TimeRangeSpec> {
         self.cursor_paging()?.time_range
     }
 
-    /// The parameters that a caller passes.
+    /// Iterates over the parameters that a caller passes.
     pub fn arguments(&self) -> impl Iterator<Item = &Parameter> {
         self.parameters.iter().filter(|p| !matches!(p.kind, ParameterKind::Cursor))
     }
@@ -146,7 +146,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The method as it is sent and signed.
+    /// Returns the method as it is sent and signed.
     pub const fn as_str(self) -> &'static str {
         match self {
             Method::Get => "GET",

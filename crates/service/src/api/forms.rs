@@ -1,5 +1,5 @@
-//! Examples of every form of a response, with what each of them is: the table of
-//! `docs/responses.md`, and a test of the rules by which the client reads responses.
+//! Examples of every form of a response, each with its meaning: the table of `docs/responses.md`,
+//! and the material of a test of the client's rules for reading responses.
 
 /// One form of a response to some endpoints.
 #[derive(Debug, Clone, Copy)]
@@ -12,11 +12,11 @@ pub struct Form {
     pub body: &'static str,
     /// The meaning.
     pub is: Outcome,
-    /// The words of the service document, with the section; or what it does not show.
+    /// The words of the service document, with their section; or the gap in the document.
     pub source: &'static str,
 }
 
-/// The endpoints that a form is about.
+/// The endpoints to which a form applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     /// Endpoints with these names.
@@ -30,9 +30,9 @@ pub enum Of {
 /// The meaning of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// A success with so many records, or another success if there are none to count.
+    /// A success with this many records, or another success if there are none to count.
     Success(usize),
-    /// A rejection or a protocol error: the error of this class.
+    /// A rejection or a protocol error: the name of the error's class.
     Error(&'static str),
 }
 
@@ -54,7 +54,7 @@ const STATUS_NOT_SHOWN: &str = "7: \"Not shown: the HTTP status codes used\"";
 const PROTOCOL: Outcome = Outcome::Error("ProtocolError");
 const REJECTION: Outcome = Outcome::Error("ApiError");
 
-/// Every form, those of single endpoints first.
+/// Every form; forms of single endpoints come first.
 pub const FORMS: &[Form] = &[
     form(
         CLOCK,

@@ -1,5 +1,5 @@
-//! Points in time as ISO 8601 text. They are counted in microseconds since 1970, since jiff's timestamps
-//! end a day before the year 9999 does.
+//! Points in time as ISO 8601 text. They are counted in microseconds since 1970, because jiff's
+//! timestamps end a day before the year 9999 does.
 
 use jiff::{
     SignedDuration, Timestamp,
@@ -11,7 +11,7 @@ pub const MICROS_PER_SECOND: i64 = 1_000_000;
 /// Microseconds in a day.
 pub const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 
-/// Microseconds since 1970 of a time with an offset in ISO 8601.
+/// Parses a time with an offset in ISO 8601, as microseconds since 1970.
 pub fn micros_of_text(text: &str) -> Option<i64> {
     // Unix time has no leap seconds; jiff would read one as the second before.
     if is_leap_second(text) {
@@ -30,15 +30,15 @@ pub fn micros_of_text(text: &str) -> Option<i64> {
     Some(midnight(pieces.date()) + micros)
 }
 
-/// A time in microseconds since 1970 as ISO 8601 in UTC.
+/// Formats a time in microseconds since 1970 as ISO 8601 in UTC.
 pub fn time_text(micros: i64) -> String {
-    // Beyond the year 9999 it has no such text.
+    // A time beyond the year 9999 has no such text.
     let time = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
     let time = time.checked_add(SignedDuration::from_micros(micros));
     time.map_or_else(|_| format!("{micros} microseconds since 1970"), |time| format!("{time}Z"))
 }
 
-/// The beginning of a date in UTC, in microseconds since 1970.
+/// Returns the beginning of a date in UTC, in microseconds since 1970.
 pub fn midnight(date: Date) -> i64 {
     let days = Date::constant(1970, 1, 1).until(date).map_or(0, |span| span.get_days());
     i64::from(days) * MICROS_PER_DAY

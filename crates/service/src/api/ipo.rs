@@ -72,7 +72,7 @@ const IPO_COMMON: &[Field] = &[
 
 const LIST_TIMESTAMP: Field = Field::millis("list_timestamp", "0 if absent");
 
-/// Of Hong Kong and A-shares.
+/// Fields of Hong Kong and A-shares.
 const LISTING_OR_DASHES: &[Field] =
     &[Field::date("list_time", "Date; `--` when unavailable or not listed"), LIST_TIMESTAMP];
 

@@ -1,8 +1,8 @@
-//! The service as data. An [`Endpoint`] is a row: from it come the request, the checks on its
+//! The service as data. An [`Endpoint`] is a row of a table. The request, the checks on its
 //! arguments, the envelope, the paging, the typed columns, the page of the docs and the sandbox's
-//! route. `docs/add-an-endpoint.md` shows how to add one.
+//! route are derived from it. `docs/add-an-endpoint.md` shows how to add one.
 //!
-//! Section numbers are those of the service document.
+//! Section numbers refer to the service document.
 
 mod check;
 mod endpoint;
@@ -41,8 +41,8 @@ pub use trade::{CRYPTO_ORDERS, FILLS_HISTORY, SIM_ORDERS, SIM_POSITIONS};
 pub use user_defined::{Declaration, DeclarationError, declared_field, kinds_for};
 pub use values::{Member, VALUE_SETS, Value, ValueSet};
 
-/// The REST endpoints, in the order of the service document. Every other list of them is derived from
-/// this one, or a test compares it with this one.
+/// REST endpoints, in the order of the service document. Every other list of them is derived from
+/// this one, or is compared with it by a test.
 pub const ENDPOINTS: &[&Endpoint] = &[
     &quote::SERVER_TIME,
     &quote::TRADING_DAYS,
@@ -56,7 +56,7 @@ pub const ENDPOINTS: &[&Endpoint] = &[
     &trade::FILLS_HISTORY,
 ];
 
-/// The endpoint with this name.
+/// Returns the endpoint with this name.
 pub fn endpoint(name: &str) -> Option<&'static Endpoint> {
     ENDPOINTS.iter().copied().find(|endpoint| endpoint.name == name)
 }

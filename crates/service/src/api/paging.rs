@@ -1,4 +1,4 @@
-//! The paging of a list: how it continues (section 2.4).
+//! Paging: how a list continues (section 2.4).
 
 use std::fmt;
 
@@ -13,22 +13,22 @@ pub enum Paging {
     DateRange(DateRange),
 }
 
-/// Paging by a cursor: what is sent, and what comes back.
+/// Paging by a cursor: the parameter in the request, and the members of the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CursorPaging {
-    /// The name of the cursor, in a request and in a response.
+    /// Name of the cursor, in a request and in a response.
     pub name: &'static str,
-    /// The flag of a response that says whether the list ends, and its value at the end.
+    /// The member of a response that says whether the list ends, with its value at the end.
     pub end: (&'static str, bool),
-    /// The location of the two in a response.
+    /// Location of the cursor and the end flag in a response.
     pub location: CursorLocation,
-    /// The cursor of the first request.
+    /// Cursor of the first request.
     pub first: FirstPage,
     /// The time range of the list, if it has one.
     pub time_range: Option<TimeRangeSpec>,
-    /// The parameter for the size of a page, of the sandbox's undeclared endpoints too.
+    /// The parameter for the size of a page, also for the sandbox's undeclared endpoints.
     pub page_size: &'static str,
-    /// The cursor of the sandbox's last page.
+    /// Cursor of the sandbox's last page.
     pub last: &'static str,
 }
 
@@ -41,26 +41,26 @@ pub enum CursorLocation {
     BesideRows,
 }
 
-/// The value of the cursor in the first request, unless the caller gives one.
+/// Value of the cursor in the first request, unless the caller passes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstPage {
     /// An empty string.
     Empty,
-    /// No such parameter.
+    /// The parameter is not sent.
     Omitted,
 }
 
-/// The time range of a list: the parameters `start` and `end` in microseconds. It has to be fixed before
-/// the first page.
+/// The time range of a list: the parameters `start` and `end` in microseconds. It has to be fixed
+/// before the first page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeRangeSpec {
-    /// The length of the range if only one of them is given.
+    /// Length of the range if only one of them is passed.
     pub default_days: i64,
-    /// The field of the records that the range is about.
+    /// The field of the records to which the range applies.
     pub time_field: &'static str,
 }
 
-/// `next_key` is sent; `pagination.next_key` and `pagination.has_more` come back.
+/// The request has `next_key`; the response has `pagination.next_key` and `pagination.has_more`.
 pub const NEXT_KEY: CursorPaging = CursorPaging {
     name: "next_key",
     end: ("has_more", false),
@@ -71,12 +71,12 @@ pub const NEXT_KEY: CursorPaging = CursorPaging {
     last: "-1",
 };
 
-/// `page_flag` is sent; `page_flag` and `completed` come back, beside the rows.
+/// The request has `page_flag`; the response has `page_flag` and `completed` beside the rows.
 pub const PAGE_FLAG: CursorPaging = CursorPaging {
     name: "page_flag",
     end: ("completed", true),
     location: CursorLocation::BesideRows,
-    // A caller whose endpoint needs an empty one passes it.
+    // A caller whose endpoint needs an empty cursor passes one.
     first: FirstPage::Omitted,
     time_range: None,
     page_size: "page_size",
@@ -84,10 +84,11 @@ pub const PAGE_FLAG: CursorPaging = CursorPaging {
 };
 
 impl Paging {
-    /// The kinds of paging that a user may declare, for errors.
+    /// Kinds of paging that a user may declare, for errors.
     pub const EXPECTED: &str = "'next_key', 'page_flag' or a DateRange";
 
-    /// The paging that a user declares by the name of its cursor, or what is wrong with the name.
+    /// Returns the paging that a user declares by the name of its cursor. The error tells what is
+    /// wrong with the name.
     pub fn declared(name: &str) -> Result<Self, String> {
         const KNOWN: [CursorPaging; 2] = [NEXT_KEY, PAGE_FLAG];
         let known = KNOWN.into_iter().find(|cursor| cursor.name == name).map(Paging::Cursor);
@@ -97,7 +98,7 @@ impl Paging {
         })
     }
 
-    /// The parameter that differs from page to page.
+    /// Returns the parameter that differs from page to page.
     pub fn parameter(&self) -> &str {
         match self {
             Paging::Cursor(cursor) => cursor.name,
@@ -118,8 +119,8 @@ pub struct DateRange {
 }
 
 impl DateRange {
-    /// A range with its next end at the path `next` or on the day before the field `before`, or what is
-    /// wrong with it.
+    /// Creates a range whose next end is at the path `next`, or on the day before the earliest
+    /// value of the field `before`. The error tells what is wrong with the declaration.
     pub fn declared(
         end: Option<String>,
         next: Option<String>,
@@ -139,7 +140,7 @@ impl DateRange {
     }
 }
 
-/// Its text, which stays the same: checkpoints have a hash of it.
+/// Formats the range. The text must not change, because checkpoints contain a hash of it.
 impl fmt::Display for DateRange {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "DateRange('{}', ", self.end)?;
@@ -154,7 +155,7 @@ impl fmt::Display for DateRange {
     }
 }
 
-/// The source of the end of the next, earlier range.
+/// Source of the end of the next, earlier range.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum NextEnd {
     /// This path in the response.

@@ -10,15 +10,15 @@ use super::{instant::time_text, record::TimeUnit, values::ValueSet};
 /// One parameter of an endpoint. Callers and requests use the same name.
 #[derive(Debug, Clone)]
 pub struct Parameter {
-    /// Its name.
+    /// Name of the parameter.
     pub name: Cow<'static, str>,
-    /// The part of the request that carries it.
+    /// Part of the request that carries the parameter.
     pub place: ParameterLocation,
-    /// The arguments that it accepts.
+    /// Arguments that the parameter accepts.
     pub kind: ParameterKind,
     /// True if an argument has to be passed.
     pub required: bool,
-    /// A sentence about it.
+    /// One sentence about the parameter.
     pub doc: &'static str,
 }
 
@@ -43,13 +43,13 @@ pub enum ParameterKind {
         /// The longest symbol, if the document limits its length.
         max: Option<usize>,
     },
-    /// A market prefix such as `HK`. The document has no closed list of them.
+    /// A market prefix such as `HK`. The document does not list all of them.
     Market,
     /// `{market}.BK<digits>`.
     PlateCode,
     /// A word of this list.
     OneOf(&'static [&'static str]),
-    /// One of the values of the set that belongs to another parameter's value.
+    /// One of the values in the set that belongs to the value of another parameter.
     ValuesBy {
         /// The other parameter.
         parameter: &'static str,
@@ -89,7 +89,7 @@ pub enum ParameterKind {
     TextList,
     /// A secret such as a token: visible ASCII, never shown in an error.
     Secret,
-    /// A cursor, which the pager sets and not the caller.
+    /// A cursor, set by the pager and not by the caller.
     Cursor,
 }
 
@@ -110,7 +110,7 @@ pub enum Argument {
     Instant(i64, Date),
     /// A number with a fraction or an exponent, as its JSON text.
     Number(String),
-    /// True or false, and the caller's word for it, which errors show.
+    /// True or false, and the caller's spelling of it, which errors show.
     Flag(bool, &'static str),
     /// A JSON object or list as its text, and the caller's word for it, which errors show.
     Json(String, &'static str),
@@ -138,7 +138,7 @@ pub enum EncodedValue {
 }
 
 impl EncodedValue {
-    /// The value in a path, query or form; a list is joined by commas.
+    /// Returns the value in a path, query or form; a list is joined by commas.
     pub fn into_text(self) -> String {
         match self {
             EncodedValue::Text(text) => text,
@@ -151,7 +151,7 @@ impl EncodedValue {
 }
 
 impl From<Argument> for EncodedValue {
-    /// Unchecked, as the caller passed it.
+    /// Converts an argument unchecked, as the caller passed it.
     fn from(argument: Argument) -> Self {
         match argument {
             Argument::Text(text) => EncodedValue::Text(text),
@@ -199,28 +199,28 @@ impl Parameter {
     ) -> Self {
         Parameter { name: Cow::Borrowed(name), place, kind, required: false, doc }
     }
-    /// A required parameter of the path.
+    /// Creates a required parameter of the path.
     pub const fn path(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
         Self::new(name, ParameterLocation::Path, kind, doc).required()
     }
-    /// An optional parameter of the query.
+    /// Creates an optional parameter of the query.
     pub const fn query(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
         Self::new(name, ParameterLocation::Query, kind, doc)
     }
-    /// An optional member of the JSON body.
+    /// Creates an optional member of the JSON body.
     pub const fn body(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
         Self::new(name, ParameterLocation::Body, kind, doc)
     }
-    /// An optional field of the form.
+    /// Creates an optional field of the form.
     pub const fn form(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
         Self::new(name, ParameterLocation::Form, kind, doc)
     }
-    /// The cursor of a paged listing, at its position among the parameters.
+    /// Creates the cursor of a paged listing, at its position among the parameters.
     pub const fn cursor(name: &'static str, place: ParameterLocation) -> Self {
         let doc = "Cursor of the page; set by the pager.";
         Self::new(name, place, ParameterKind::Cursor, doc)
     }
-    /// The same parameter, required.
+    /// Makes the parameter required.
     pub const fn required(mut self) -> Self {
         self.required = true;
         self
@@ -228,29 +228,29 @@ impl Parameter {
 }
 
 impl Argument {
-    /// A text.
+    /// Creates a text.
     pub fn text(value: &str) -> Self {
         Argument::Text(value.to_owned())
     }
 
-    /// A secret, wiped from memory when it is dropped.
+    /// Creates a secret, wiped from memory when it is dropped.
     pub fn secret(value: &str) -> Self {
         Argument::Secret(SecretText(Zeroizing::new(value.to_owned())))
     }
 
-    /// True or false.
+    /// Creates a flag.
     pub const fn flag(value: bool) -> Self {
         Argument::Flag(value, if value { "true" } else { "false" })
     }
 
-    /// A JSON object or list, of its text.
+    /// Creates a JSON object or list from its text.
     pub fn json(text: String) -> Self {
         let shown = if text.starts_with('{') { "an object" } else { "a list" };
         Argument::Json(text, shown)
     }
 
-    /// The text by which an error message shows it: cut, with nothing that could disturb a
-    /// terminal.
+    /// Returns the text by which an error message shows the argument: truncated, and without
+    /// characters that could disturb a terminal.
     pub fn shown(&self) -> String {
         match self {
             Argument::Text(text) => {

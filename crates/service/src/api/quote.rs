@@ -1,4 +1,4 @@
-//! Quote and utility endpoints but for the IPO lists: sections 2.3, 2.9, 2.11 and 4.2.
+//! Quote and utility endpoints, except the IPO lists: sections 2.3, 2.9, 2.11 and 4.2.
 
 use std::borrow::Cow;
 

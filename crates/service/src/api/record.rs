@@ -7,18 +7,18 @@ use super::values::{Value, ValueSet};
 /// The fields of one kind of row.
 #[derive(Debug)]
 pub struct Record {
-    /// Its name.
+    /// Name of the record.
     pub name: &'static str,
     /// The section of the service document that describes it.
     pub section: &'static str,
-    /// One sentence about it.
+    /// One sentence about the record.
     pub doc: &'static str,
     /// Groups of fields in their order; markets share the first group.
     pub groups: &'static [&'static [Field]],
 }
 
 impl Record {
-    /// All fields in their order.
+    /// Iterates over all fields in their order.
     pub fn fields(&self) -> impl Iterator<Item = &'static Field> + use<> {
         self.groups.iter().flat_map(|group| group.iter())
     }
@@ -29,14 +29,14 @@ impl Record {
 pub enum Schema {
     /// All rows have this record.
     One(&'static Record),
-    /// It depends on the value of this parameter.
+    /// The record depends on the value of this parameter.
     By(&'static str, &'static [(&'static str, &'static Record)]),
     /// All rows have these fields, which the user declared.
     Fields(Arc<[Field]>),
 }
 
 impl Schema {
-    /// Every record of the service document that occurs.
+    /// Returns every record of the service document that may occur.
     pub fn records(&self) -> Vec<&'static Record> {
         match self {
             Schema::One(record) => vec![record],
@@ -45,7 +45,7 @@ impl Schema {
         }
     }
 
-    /// The fields for these arguments; `value` returns an argument by its name.
+    /// Returns the fields for these arguments; `value` returns an argument by its name.
     pub fn choose<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> Arc<[Field]> {
         match self {
             Schema::One(record) => record.fields().cloned().collect(),
@@ -57,7 +57,7 @@ impl Schema {
         }
     }
 
-    /// The fields of all records, whatever the arguments are; records may share names.
+    /// Returns the fields of all records, whatever the arguments are; records may share names.
     pub fn all_fields(&self) -> Arc<[Field]> {
         match self {
             Schema::Fields(fields) => fields.clone(),
@@ -71,19 +71,19 @@ impl Schema {
 /// One field of a record.
 #[derive(Debug, Clone)]
 pub struct Field {
-    /// Its name on the wire.
+    /// Name of the field in responses.
     pub name: Cow<'static, str>,
-    /// The meaning of its values.
+    /// Meaning of the field's values.
     pub kind: Kind,
-    /// The unit of its values, such as `HKD`, `shares` or `%`; empty if it has none.
+    /// Unit of the values, such as `HKD`, `shares` or `%`; empty if there is none.
     pub unit: &'static str,
     /// The documented values if the set is closed.
     pub values: Option<&'static ValueSet>,
-    /// True if the document says of every record that it has this field.
+    /// True if the field is in every record, according to the document.
     pub required: bool,
-    /// True if the document says that the value may be null.
+    /// True if the value may be null, according to the document.
     pub nullable: bool,
-    /// Its meaning, without a full stop.
+    /// Meaning of the field, without a full stop.
     pub doc: &'static str,
 }
 
@@ -122,7 +122,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// The number of units in a second.
+    /// Returns the number of units in a second.
     pub const fn per_second(self) -> i64 {
         match self {
             TimeUnit::Seconds => 1,
@@ -131,7 +131,7 @@ impl TimeUnit {
         }
     }
 
-    /// The unit as a plural noun.
+    /// Returns the unit as a plural noun.
     pub const fn name(self) -> &'static str {
         match self {
             TimeUnit::Seconds => "seconds",
@@ -140,7 +140,7 @@ impl TimeUnit {
         }
     }
 
-    /// `s`, `ms` or `us`.
+    /// Returns the symbol of the unit: `s`, `ms` or `us`.
     pub const fn symbol(self) -> &'static str {
         match self {
             TimeUnit::Seconds => "s",
@@ -150,7 +150,7 @@ impl TimeUnit {
     }
 }
 
-/// The JSON form of a count.
+/// JSON form of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
     /// As a JSON integer.
@@ -171,70 +171,70 @@ impl Field {
             doc,
         }
     }
-    /// Any text.
+    /// Creates a field of any text.
     pub const fn text(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Text, doc)
     }
-    /// A JSON integer.
+    /// Creates a JSON integer.
     pub const fn integer(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Integer, doc)
     }
-    /// A JSON integer for which the document says that 0 means none.
+    /// Creates a JSON integer for which the document says that 0 means none.
     pub const fn integer_not_zero(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::IntegerNotZero, doc)
     }
-    /// A JSON number.
+    /// Creates a JSON number.
     pub const fn number(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Number, doc)
     }
-    /// A JSON boolean.
+    /// Creates a JSON boolean.
     pub const fn flag(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Flag, doc)
     }
-    /// A decimal number sent as a string.
+    /// Creates a decimal number sent as a string.
     pub const fn decimal(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Decimal, doc)
     }
-    /// A calendar date.
+    /// Creates a calendar date.
     pub const fn date(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Date, doc)
     }
-    /// A JSON object.
+    /// Creates a JSON object.
     pub const fn object(name: &'static str, fields: &'static [Field], doc: &'static str) -> Self {
         Self::new(name, Kind::Object(fields), doc)
     }
-    /// A millisecond timestamp sent as an integer.
+    /// Creates a millisecond timestamp sent as an integer.
     pub const fn millis(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Timestamp(TimeUnit::Millis, Wire::Integer), doc)
     }
-    /// A microsecond timestamp sent as an integer.
+    /// Creates a microsecond timestamp sent as an integer.
     pub const fn micros(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Timestamp(TimeUnit::Micros, Wire::Integer), doc)
     }
-    /// A microsecond timestamp sent as a string.
+    /// Creates a microsecond timestamp sent as a string.
     pub const fn micros_text(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Timestamp(TimeUnit::Micros, Wire::Text), doc)
     }
-    /// A second timestamp sent as an integer.
+    /// Creates a second timestamp sent as an integer.
     pub const fn seconds(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Timestamp(TimeUnit::Seconds, Wire::Integer), doc)
     }
-    /// The same field with a unit.
+    /// Sets the unit of the field.
     pub const fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
         self
     }
-    /// The same field with a closed set of values.
+    /// Restricts the field to a closed set of values.
     pub const fn one_of(mut self, values: &'static ValueSet) -> Self {
         self.values = Some(values);
         self
     }
-    /// The same field, which only some records have.
+    /// Marks the field as one that only some records have.
     pub const fn optional(mut self) -> Self {
         self.required = false;
         self
     }
-    /// The same field, whose value may be null.
+    /// Marks the field as one whose value may be null.
     pub const fn nullable(mut self) -> Self {
         self.nullable = true;
         self
@@ -247,7 +247,7 @@ impl Kind {
         matches!(self, Kind::IntegerNotZero | Kind::Timestamp(..))
     }
 
-    /// The kind's name in `.schema` and the docs.
+    /// Returns the kind's name in `.schema` and the docs.
     pub const fn name(&self) -> &'static str {
         match self {
             Kind::Text => "text",
@@ -263,7 +263,7 @@ impl Kind {
 }
 
 impl Field {
-    /// The kind as a user declares it.
+    /// Returns the kind as a user declares it.
     pub fn declared_kind(&self) -> &'static str {
         match self.kind {
             Kind::Timestamp(TimeUnit::Seconds, _) => "seconds",
@@ -274,7 +274,7 @@ impl Field {
         }
     }
 
-    /// The JSON type of its values, as JSON Schema names it.
+    /// Returns the JSON type of the values, as JSON Schema names it.
     pub fn json_type(&self) -> &'static str {
         match (self.values, self.kind) {
             (Some(set), _) if set.members.iter().any(|one| matches!(one.value, Value::Text(_))) => {
@@ -291,7 +291,7 @@ impl Field {
         }
     }
 
-    /// The unit of the values; of a timestamp, that of its count.
+    /// Returns the unit of the values; for a timestamp, the unit of its count.
     pub const fn unit_name(&self) -> &'static str {
         match self.kind {
             Kind::Timestamp(unit, _) => unit.symbol(),

@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt};
 
 use super::record::{Record, Schema};
 
-/// The success mark of a response (section 7). Nothing else makes it one.
+/// Success mark of a response (section 7). Only this mark makes a response a success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Envelope {
     /// `{ret_code: 0, ret_msg, data}`; simulated trading omits `ret_msg`.
@@ -16,9 +16,10 @@ pub enum Envelope {
     Status,
     /// No envelope: a success is an object with this field.
     Field(&'static str),
-    /// Undocumented: whichever of the first three marks the response carries decides.
+    /// Undocumented: the response carries one of the first three marks, which decides.
     Undocumented,
-    /// Nothing of the response is documented: the first three marks, or a JSON list without an envelope.
+    /// Nothing of the response is documented: it has one of the first three marks, or is a JSON
+    /// list without an envelope.
     Unknown,
 }
 
@@ -40,14 +41,16 @@ pub enum ResponseShape {
 pub enum RecordsLocation {
     /// The list at this path of members, separated by dots.
     At(Cow<'static, str>),
-    /// The shape below this member is undocumented: the only list in it, or the member itself.
+    /// The shape below this member is undocumented: the list is the only one in the member, or the
+    /// member itself.
     OnlyListOf(&'static str),
-    /// The shape of the whole response is undocumented: it is the list, or an envelope with the only list in it.
+    /// The shape of the whole response is undocumented: it is the list, or an envelope with the
+    /// only list in it.
     OnlyList,
 }
 
 impl RecordsLocation {
-    /// The list at this path of members, separated by dots.
+    /// Locates the list at this path of members, separated by dots.
     pub const fn at(path: &'static str) -> Self {
         RecordsLocation::At(Cow::Borrowed(path))
     }
@@ -70,14 +73,14 @@ pub struct Failure {
     pub code: i64,
     /// The word in `error.code`; empty if none is documented.
     pub error_code: &'static str,
-    /// Its cause.
+    /// Cause of the failure.
     pub condition: &'static str,
     /// The service document's advice to the caller.
     pub handling: &'static str,
 }
 
 impl Failure {
-    /// One row of an endpoint's table of failures.
+    /// Creates one row of an endpoint's table of failures.
     pub const fn new(
         code: i64,
         error_code: &'static str,
@@ -87,29 +90,29 @@ impl Failure {
         Failure { code, error_code, condition, handling }
     }
 
-    /// A failure of which the document shows an example, with a message of any words.
+    /// Creates a failure of which the document shows an example, whose message may have any words.
     pub const fn example(code: i64) -> Self {
         Failure::new(code, "", "shown in an example of an error", "not shown")
     }
 }
 
-/// The rules for reading an endpoint's responses: its success mark, and what its codes mean.
+/// Rules for reading an endpoint's responses: its success mark, and the meaning of its codes.
 #[derive(Debug, Clone, Copy)]
 pub struct Contract {
     /// The envelope of every response.
     pub envelope: Envelope,
-    /// The documented failures. A code that is not among them has no known meaning.
+    /// Documented failures. A code that is not among them has no known meaning.
     pub failures: &'static [Failure],
 }
 
 impl Contract {
-    /// The meaning of a code at this endpoint.
+    /// Returns the meaning of a code at this endpoint.
     pub fn failure(&self, code: i64) -> Option<&'static Failure> {
         self.failures.iter().find(|failure| failure.code == code)
     }
 }
 
-/// The contract of an endpoint without a table of failures.
+/// Creates the contract of an endpoint without a table of failures.
 impl From<Envelope> for Contract {
     fn from(envelope: Envelope) -> Self {
         Contract { envelope, failures: &[] }

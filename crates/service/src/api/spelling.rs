@@ -1,13 +1,13 @@
 //! Suggestions for misspelled symbols and markets, for errors. The document does not rule these
-//! spellings out, so they are suggested and never corrected.
+//! spellings out, so errors suggest a correction, and no spelling is corrected silently.
 
-/// The prefixes that the document names (section 4.2).
+/// Prefixes that the document names (section 4.2).
 pub const MARKETS: &[&str] = &["HK", "US", "SH", "SZ", "SG", "CA", "AU", "JP", "MY"];
-/// The length of a Hong Kong code in the document's examples.
+/// Length of a Hong Kong code in the document's examples.
 const HK_DIGITS: usize = 5;
 
-/// Another spelling of a symbol: `HK.00700` for `hk.00700`, `0700.HK`, `HK.700`, `HK:00700` and
-/// `HK00700`.
+/// Suggests another spelling of a symbol: `HK.00700` for `hk.00700`, `0700.HK`, `HK.700`,
+/// `HK:00700` and `HK00700`.
 pub fn suggest_symbol(text: &str) -> Option<String> {
     let known = |(market, code)| known_market(market).map(|market| (market, code));
     let dotted = with_dot(text.trim());
@@ -23,7 +23,7 @@ pub fn suggest_symbol(text: &str) -> Option<String> {
         let significant = code.trim_start_matches('0');
         format!("{significant:0>HK_DIGITS$}")
     } else if code.bytes().any(|byte| byte.is_ascii_uppercase()) || code.ends_with("main") {
-        // As in HK.HSImain: the case of such codes is their own.
+        // Such codes, as in HK.HSImain, keep their case.
         code.to_owned()
     } else {
         code.to_ascii_uppercase()
@@ -32,7 +32,8 @@ pub fn suggest_symbol(text: &str) -> Option<String> {
     (suggestion != text).then_some(suggestion)
 }
 
-/// The same of a code without a market, too: a few letters are of the US, a few digits of Hong Kong.
+/// Suggests a symbol, also for a code without a market: a few letters belong to the US, a few
+/// digits to Hong Kong.
 pub fn suggest_market_and_code(text: &str) -> Option<String> {
     let market = match text.len() {
         1..=HK_DIGITS if text.bytes().all(|byte| byte.is_ascii_alphabetic()) => "US",
@@ -43,7 +44,7 @@ pub fn suggest_market_and_code(text: &str) -> Option<String> {
     Some(suggest_symbol(&symbol).unwrap_or(symbol))
 }
 
-/// The symbol with a dot instead of another separator, or between letters and digits.
+/// Writes the symbol with a dot instead of another separator, or between letters and digits.
 fn with_dot(text: &str) -> String {
     let first_digit = text.find(|c: char| c.is_ascii_digit());
     match first_digit.and_then(|place| text.split_at_checked(place)) {
@@ -53,7 +54,7 @@ fn with_dot(text: &str) -> String {
     }
 }
 
-/// A market in capital letters, if it is one and was written otherwise.
+/// Suggests a market in capital letters, if the text is one in other letters.
 pub fn suggest_market(text: &str) -> Option<String> {
     let market = known_market(text.trim())?;
     (market != text).then(|| market.to_owned())

@@ -10,7 +10,7 @@ use super::{
     record::TimeUnit,
 };
 
-/// A calendar date as `yyyy-MM-dd`, or what is expected.
+/// Encodes a calendar date as `yyyy-MM-dd`. The error tells what is expected.
 pub fn date(argument: &Argument) -> Result<EncodedValue, String> {
     let date = match argument {
         Argument::Date(date) | Argument::Instant(_, date) => Some(*date),
@@ -27,11 +27,11 @@ pub fn date(argument: &Argument) -> Result<EncodedValue, String> {
     }
 }
 
-/// A point in time as a count of a unit since 1970, or what is expected.
+/// Encodes a point in time as a count of a unit since 1970. The error tells what is expected.
 pub fn time(argument: &Argument, unit: TimeUnit) -> Result<EncodedValue, String> {
     let name = unit.name();
     let micros = match argument {
-        // In the endpoint's own unit, in which 0 is as if it was omitted.
+        // The number is in the endpoint's own unit, in which 0 means that the bound is omitted.
         Argument::Integer(number) if *number == 0 || is_plausible(*number, unit.per_second()) => {
             return Ok(EncodedValue::Integer(*number));
         }
@@ -66,8 +66,8 @@ pub fn time(argument: &Argument, unit: TimeUnit) -> Result<EncodedValue, String>
     }
 }
 
-/// 1990-01-01 to 2101-01-01 in seconds. No two units have a number for these times in common, nor is
-/// one a year or a date without hyphens.
+/// The times from 1990-01-01 to 2101-01-01 in seconds. No number stands for such a time in two
+/// units, and none of these numbers is a year or a date without hyphens.
 const PLAUSIBLE_SECONDS: Range<i128> = 631_152_000..4_133_980_800;
 
 /// Returns true if a caller can have meant this count as a time.
@@ -75,11 +75,12 @@ fn is_plausible(number: i128, per_second: i64) -> bool {
     PLAUSIBLE_SECONDS.contains(&number.div_euclid(per_second.into()))
 }
 
-/// Suggests what a text was meant to be, or says what it lacks, for the end of an error.
+/// Suggests the value that a text was meant to be, or says what the text lacks, for the end of an
+/// error.
 fn meant_by_text(argument: &Argument, unit: TimeUnit) -> String {
     let text = match argument {
         Argument::Text(text) => text,
-        // A float, which has all digits of a whole number of microseconds.
+        // A float, whose digits suffice for a whole number of microseconds.
         Argument::Number(text) => text.strip_suffix(".0").unwrap_or_default(),
         _ => return String::new(),
     };
@@ -110,8 +111,8 @@ fn offset_missing(argument: &Argument) -> &'static str {
     }
 }
 
-/// Suggests what a number was meant to be, for the end of an error: the same time in the right
-/// unit, or the date that it shows.
+/// Suggests the value that a number was meant to be, for the end of an error: the same time in the
+/// right unit, or the date that the number shows.
 fn meant(number: i128, unit: TimeUnit) -> String {
     const UNITS_PER_SECOND: [i64; 4] = [1, 1_000, 1_000_000, 1_000_000_000];
     let per_second = UNITS_PER_SECOND.into_iter().find(|units| is_plausible(number, *units));

@@ -1,4 +1,4 @@
-//! Endpoints that a user declares: the checks of a declaration, and its row.
+//! Endpoints that a user declares: checks a declaration, and converts it to a row of the table.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -16,14 +16,14 @@ const KINDS: [&str; 11] = [
     "text", "integer", "number", "flag", "decimal", "percent", "seconds", "millis", "micros",
     "date", "object",
 ];
-/// A kind of arguments alone.
+/// The only kind that is just for arguments.
 const SYMBOL: &str = "symbol";
 const PATH_MAX_BYTES: usize = 1024;
 
 /// An endpoint as a user declares it.
 #[derive(Debug, Clone)]
 pub struct Declaration {
-    /// Its name, in errors and checkpoints.
+    /// Name of the endpoint, in errors and checkpoints.
     pub name: String,
     /// `GET` or `POST`.
     pub method: String,
@@ -36,23 +36,23 @@ pub struct Declaration {
     pub paging: Option<Paging>,
     /// The fields of the records; by default columns are inferred.
     pub record: Vec<Field>,
-    /// The kinds of arguments, by their names.
+    /// Kinds of arguments, by the arguments' names.
     pub arguments: Vec<(String, String)>,
-    /// Its description, in the user's words.
+    /// Description of the endpoint, in the user's words.
     pub doc: String,
 }
 
 /// An invalid declaration.
 #[derive(Debug)]
 pub struct DeclarationError {
-    /// The key that it is about, such as `["record", "time"]`.
+    /// The key with the mistake, such as `["record", "time"]`.
     pub key: Vec<String>,
     /// The problem, and what is expected.
     pub message: String,
 }
 
 impl DeclarationError {
-    /// The mistake in a key.
+    /// Creates the error for a mistake in a key.
     pub fn new(key: &[&str], message: impl Into<String>) -> Self {
         DeclarationError {
             key: key.iter().map(|&part| part.to_owned()).collect(),
@@ -60,14 +60,14 @@ impl DeclarationError {
         }
     }
 
-    /// The key with dots.
+    /// Returns the key, joined by dots.
     pub fn place(&self) -> String {
         self.key.join(".")
     }
 }
 
 impl Declaration {
-    /// The row of the endpoint.
+    /// Returns the row of the endpoint.
     pub fn endpoint(&self) -> Result<Endpoint, DeclarationError> {
         check_name("name", &self.name)?;
         let method = self.checked_method()?;
@@ -87,7 +87,7 @@ impl Declaration {
             parameters: Cow::Owned(self.parameters(&names, rest, self.paging.is_some())?),
             undeclared: Some(rest),
             response,
-            // A list changes nothing at the service.
+            // A request for a list changes nothing at the service.
             idempotent: method == Method::Get || self.paging.is_some(),
             paging: self.paging.clone(),
             ..Endpoint::BASE
@@ -200,7 +200,7 @@ fn check_no_nul(key: &[&str], name: &str) -> Result<(), DeclarationError> {
     }
 }
 
-/// A field of a record, by the name of its kind.
+/// Creates a field of a record, by the name of its kind.
 pub fn declared_field(name: &str, kind: &str) -> Result<Field, DeclarationError> {
     if name.is_empty() {
         return Err(DeclarationError::new(&["record"], "has a field without a name"));
@@ -221,7 +221,7 @@ pub fn declared_field(name: &str, kind: &str) -> Result<Field, DeclarationError>
         other => return Err(unknown_kind(&["record", name], other, &KINDS)),
     };
     let name = Cow::Owned(name.to_owned());
-    // It is not known which fields the service always sends.
+    // The fields that the service always sends are not known.
     Ok(Field { name, kind, unit, values: None, required: false, nullable: true, doc: "" })
 }
 
@@ -287,7 +287,8 @@ fn unknown_kind(key: &[&str], kind: &str, known: &[&str]) -> DeclarationError {
     DeclarationError::new(key, message)
 }
 
-/// The kinds that a field can have, and the one that was meant by a word or by the name of a type of Python.
+/// Lists the kinds of a field, and suggests the one that was meant by a word or by the name of a
+/// Python type.
 pub fn kinds_for(word: &str) -> String {
     one_of(word, &KINDS)
 }
@@ -305,7 +306,7 @@ fn one_of(word: &str, known: &[&str]) -> String {
     format!("one of {}{nearest}", known.join(", "))
 }
 
-/// The names in the path, or what is wrong with it.
+/// Returns the names in the path. The error tells what is wrong with it.
 fn path_names(path: &str) -> Result<Vec<&str>, DeclarationError> {
     let wrong = |what: &str| {
         let message = format!(
@@ -363,7 +364,8 @@ fn check_name(key: &str, name: &str) -> Result<(), DeclarationError> {
     Err(DeclarationError::new(&[key], message))
 }
 
-/// An argument is passed by its name, so that is an identifier in most languages.
+/// Checks the name of an argument: callers pass it by name, so it has to be an identifier in most
+/// languages.
 fn check_argument_name(key: &str, name: &str) -> Result<(), DeclarationError> {
     if is_valid_name(name) {
         return Ok(());

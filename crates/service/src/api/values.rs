@@ -19,11 +19,11 @@ pub const VALUE_SETS: &[&ValueSet] = &[
 /// A documented set of values.
 #[derive(Debug)]
 pub struct ValueSet {
-    /// Its name.
+    /// Name of the set.
     pub name: &'static str,
     /// The section of the service document that lists it.
     pub section: &'static str,
-    /// One sentence about it.
+    /// One sentence about the set.
     pub doc: &'static str,
     /// The values in their order.
     pub members: &'static [Member],
@@ -32,11 +32,12 @@ pub struct ValueSet {
 /// One value of a set.
 #[derive(Debug)]
 pub struct Member {
-    /// Its name.
+    /// Name of the value.
     pub name: &'static str,
     /// The value on the wire.
     pub value: Value,
-    /// Its meaning in the document's words, without a full stop; empty if it has none there.
+    /// Meaning of the value in the document's words, without a full stop; empty if the document has
+    /// none.
     pub doc: &'static str,
 }
 

@@ -1,9 +1,9 @@
-//! Advice on an error: what to do about it.
+//! Advice on an error: how to resolve it.
 
 use std::fmt;
 
-/// Advice whose words differ between programs, since each has other names for what to do; here in the words of the
-/// Rust crate. A program with other names matches on it.
+/// Advice whose words differ between programs, because each has other names for the remedy. The
+/// texts here are those of the Rust crate. A program with other names matches on the variant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Advice {
     /// Advice in the same words everywhere.
@@ -14,15 +14,15 @@ pub enum Advice {
     AnotherKey,
     /// The response is too large.
     LargerBody,
-    /// The server's certificate is of an authority that is not trusted.
+    /// The server's certificate comes from an authority that is not trusted.
     TrustAuthority,
-    /// The server's certificate is of another authority than the trusted one of this name.
+    /// The server's certificate comes from another authority than the trusted one of the same name.
     CheckAuthority,
     /// The system trusts no authority.
     NoAuthorities,
     /// The proxy wants a user name and a password.
     ProxyPassword,
-    /// This variable of the environment names a proxy that is not used.
+    /// This environment variable names a proxy that is not used.
     UnusedProxy(String),
     /// No server is listening.
     NotListening,
@@ -32,7 +32,7 @@ pub enum Advice {
     ClientClosed,
     /// The client has no credentials.
     NoCredentials,
-    /// A list was passed for one value.
+    /// A list was passed for a single value.
     SeveralKeys,
     /// The records do not fit into columns.
     NoColumns,
@@ -40,12 +40,12 @@ pub enum Advice {
     NullInColumn,
     /// Pages do not have the same columns.
     OneBatch,
-    /// A field may be sent that is not declared.
+    /// The service may send a field that is not declared.
     UndeclaredField,
     /// A list cannot be read in windows.
     OneCursor,
-    /// More records follow a response that is read alone: its request, the paging that its response shows, and the
-    /// location of the records.
+    /// More records follow a response that was requested alone: its request, the paging that the
+    /// response shows, and the location of the records.
     MorePages {
         /// The HTTP method.
         method: String,

@@ -1,4 +1,5 @@
-//! The classes of API failures: what the service's codes, messages and statuses mean (section 7).
+//! The classes of API failures: the meaning of the service's codes, messages and statuses (section
+//! 7).
 
 use super::rejection::says_token_rejected;
 
@@ -24,34 +25,35 @@ pub enum FailureClass {
     Other,
 }
 
-/// Clock offset beyond the threshold, on the signed-request scheme (section 5.2).
+/// Code for a clock offset beyond the threshold, on the signed-request scheme (section 5.2).
 pub const CLOCK_OFFSET_CODE: i64 = -12006;
 
-/// The parts of a response that tell why a request was rejected.
+/// Parts of a response that tell why a request was rejected.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Evidence<'a> {
     /// The HTTP status.
     pub status: u16,
     /// `ret_code` or `code`.
     pub code: Option<i64>,
-    /// The name of that code in the endpoint's documented errors, if it is one of them; empty if it has none.
+    /// Name of that code in the endpoint's documented errors, if it is among them; empty if the
+    /// document gives it no name.
     pub documented: Option<&'a str>,
     /// `error.code`.
     pub error_code: Option<&'a str>,
-    /// Every other text that explains it.
+    /// Every other text that explains the rejection.
     pub messages: &'a [String],
 }
 
 impl FailureClass {
-    /// Classifies a failure. Codes take precedence over HTTP statuses, which are undocumented. A documented
-    /// failure is that failure, whatever its message says.
+    /// Classifies a failure. Codes take precedence over HTTP statuses, which are undocumented. A
+    /// documented failure has its documented meaning, whatever its message says.
     pub fn of(evidence: &Evidence<'_>) -> Self {
         let Evidence { status, code, documented, error_code, messages } = *evidence;
         let by_status = FailureClass::of_status(status);
         if error_code.is_some_and(says_token_rejected) {
             return FailureClass::Authentication;
         }
-        // The document shows neither, so no number and no sentence means it.
+        // The document shows neither, so no number and no sentence stands for it.
         if by_status == Some(FailureClass::RateLimited) || error_code == Some("rate_limited") {
             return FailureClass::RateLimited;
         }
@@ -67,7 +69,8 @@ impl FailureClass {
         by_status.unwrap_or(FailureClass::Other)
     }
 
-    /// The class of an HTTP status that is a failure whatever the body is; none of any other status.
+    /// Returns the class of an HTTP status that is a failure whatever the body is; none for any
+    /// other status.
     pub const fn of_status(status: u16) -> Option<Self> {
         match status {
             401 => Some(FailureClass::Authentication),
@@ -85,7 +88,7 @@ pub const fn is_temporary_status(status: u16) -> bool {
     matches!(status, 408 | 409 | 425 | 429 | 500..=599)
 }
 
-/// The class of a documented `error.code`.
+/// Returns the class of a documented `error.code`.
 fn named(error_code: &str) -> Option<FailureClass> {
     Some(match error_code {
         "invalid_parameter" => FailureClass::InvalidParameter,
@@ -158,7 +161,7 @@ mod tests {
                 class((status, Some(-3), Some("invalid_parameter"), None, message)),
                 InvalidParameter
             );
-            // Documented without a name: an example.
+            // A code that the document shows without a name, in an example.
             let example = class((status, Some(1), Some(""), None, message));
             assert_eq!(example, FailureClass::of_status(status).unwrap_or(Other));
             assert_eq!(

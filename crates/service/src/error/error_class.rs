@@ -1,4 +1,4 @@
-//! The classes of errors: a name for each, and what to do about it.
+//! The classes of errors: a name for each, and advice.
 
 use super::{Error, ErrorKind, FailureClass};
 
@@ -15,15 +15,15 @@ macro_rules! error_classes {
             /// Every class.
             pub const ALL: &[ErrorClass] = &[$(ErrorClass::$name),+];
 
-            /// The name of the class.
+            /// Returns the name of the class.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(ErrorClass::$name => stringify!($name),)+
                 }
             }
 
-            /// Advice for an error of this class, unless it has a hint of its own; empty if the class alone
-            /// tells nothing to do.
+            /// Returns advice for an error of this class, unless the error has a hint of its own;
+            /// empty if the class alone suggests no remedy.
             pub const fn hint(self) -> &'static str {
                 match self {
                     $(ErrorClass::$name => $hint,)+
@@ -73,7 +73,7 @@ error_classes! {
 }
 
 impl Error {
-    /// The class of this error.
+    /// Returns the class of this error.
     pub fn class(&self) -> ErrorClass {
         match self.kind.as_ref() {
             ErrorKind::Config(_) => ErrorClass::ConfigError,
@@ -91,7 +91,7 @@ impl Error {
 }
 
 impl FailureClass {
-    /// The class of the error for a failure of this class.
+    /// Returns the class of the error for a failure of this class.
     pub const fn error_class(self) -> ErrorClass {
         match self {
             FailureClass::InvalidParameter => ErrorClass::InvalidParameter,

@@ -1,21 +1,21 @@
-//! Undoes the escapes in which a service may repeat a secret.
+//! Undoes the escapes with which a service may repeat a secret.
 
 use memchr::memchr;
 use zeroize::Zeroizing;
 
-/// Each kind of escape: what it begins with, and what appends its meaning, given what follows, and returns
-/// how much of that belongs to it.
+/// A kind of escape: its first byte, and a function that appends the meaning of the escape, given
+/// the bytes after the first one, and returns how many of them belong to the escape.
 type Kind = (u8, fn(&[u8], &mut Vec<u8>) -> Option<usize>);
 
 const KINDS: [Kind; 4] = [(b'%', percent), (b'+', plus), (b'\\', backslash), (b'&', entity)];
 /// The characters that XML has names for.
 const NAMED: [(&[u8], u8); 5] =
     [(b"amp;", b'&'), (b"apos;", b'\''), (b"gt;", b'>'), (b"lt;", b'<'), (b"quot;", b'"')];
-/// The longest number of a character in HTML: `#x0010FFFF;`.
+/// Length of the longest number of a character in HTML: `#x0010FFFF;`.
 const NUMBER_BYTES: usize = 11;
 
-/// A text with one layer of one kind of escape undone, for each kind that it has. They may contain
-/// secrets, so they are wiped from memory.
+/// Returns the text with one layer of one kind of escape undone, once for each kind that it has.
+/// The results may contain secrets, so they are wiped from memory.
 pub fn unescaped(text: &[u8]) -> impl Iterator<Item = Zeroizing<Vec<u8>>> {
     KINDS.iter().filter_map(|kind| undo(text, *kind))
 }
@@ -39,19 +39,19 @@ fn undo(text: &[u8], (mark, append_meaning): Kind) -> Option<Zeroizing<Vec<u8>>>
     is_changed.then_some(bytes)
 }
 
-/// Percent-encoding (RFC 3986, section 2.1).
+/// Decodes percent-encoding (RFC 3986, section 2.1).
 fn percent(rest: &[u8], bytes: &mut Vec<u8>) -> Option<usize> {
     bytes.push(u8::try_from(number(rest.get(..2)?, 16)?).ok()?);
     Some(2)
 }
 
-/// A space in a form.
+/// Decodes a space in a form.
 fn plus(_rest: &[u8], bytes: &mut Vec<u8>) -> Option<usize> {
     bytes.push(b' ');
     Some(0)
 }
 
-/// An escape in JSON (RFC 8259, section 7).
+/// Decodes an escape in JSON (RFC 8259, section 7).
 fn backslash(rest: &[u8], bytes: &mut Vec<u8>) -> Option<usize> {
     let unit = |from: usize| number(rest.get(from..from + 4)?, 16);
     bytes.push(match rest.first()? {
@@ -77,7 +77,7 @@ fn backslash(rest: &[u8], bytes: &mut Vec<u8>) -> Option<usize> {
     Some(1)
 }
 
-/// A character of HTML by its number, or by its name in XML.
+/// Decodes a character of HTML by its number, or by its name in XML.
 fn entity(rest: &[u8], bytes: &mut Vec<u8>) -> Option<usize> {
     if let Some((name, byte)) = NAMED.iter().find(|(name, _)| rest.starts_with(name)) {
         bytes.push(*byte);

@@ -1,4 +1,4 @@
-//! The error type: what went wrong, for which endpoint, and what to do about it.
+//! The error type: the problem, its endpoint, and advice.
 
 mod advice;
 mod class;
@@ -38,14 +38,14 @@ pub struct Error {
     pub key: Option<String>,
     /// The position at which a failed iteration can be resumed.
     pub checkpoint: Option<String>,
-    /// Advice that is more specific than that of the kind, if there is any.
+    /// Advice that is more specific than the advice of the kind, if there is any.
     #[doc(hidden)]
     pub advice: Option<Box<Advice>>,
-    /// The login that is needed, if one is; the hint ends with it.
+    /// The login that is needed, if any; the hint ends with it.
     #[doc(hidden)]
     pub login: Option<Box<Login>>,
-    /// True if the secrets of its call are redacted. They are not in an error about a value of an
-    /// earlier response.
+    /// True if the secrets of the error's call are redacted. They are not redacted in an error
+    /// about a value of an earlier response.
     #[doc(hidden)]
     pub is_redacted: bool,
 }
@@ -54,15 +54,16 @@ pub struct Error {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delivery {
-    /// It was not sent.
+    /// The request was not sent.
     NotSent,
-    /// The service certainly did not process it, and would process it on another connection.
+    /// The service certainly did not process the request, and would process it on another
+    /// connection.
     Unprocessed,
-    /// The service may have processed it.
+    /// The service may have processed the request.
     Unknown,
 }
 
-/// The login that is needed.
+/// A login that is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Login {
     /// The login of the profile with this name.
@@ -73,7 +74,7 @@ pub enum Login {
     OfUser,
 }
 
-/// A sentence that asks for it.
+/// Formats a sentence that asks for the login.
 impl fmt::Display for Login {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -93,7 +94,7 @@ pub enum ErrorKind {
     /// An invalid argument or setting; nothing was sent.
     #[error("{0}")]
     Config(String),
-    /// A state that cannot be: a mistake of boardlot itself.
+    /// An impossible state: a bug in boardlot itself.
     #[error("{0}")]
     Internal(String),
     /// There was no response.
@@ -101,7 +102,7 @@ pub enum ErrorKind {
     Transport {
         /// A description of the failure.
         message: String,
-        /// The delivery of the request: the service may have acted on it.
+        /// Delivery of the request: the service may have acted on it.
         sent: Delivery,
     },
     /// There was no response in time.
@@ -129,8 +130,8 @@ pub enum ErrorKind {
         /// The server's description of it.
         description: String,
     },
-    /// The token endpoint, or something in front of it, rejected the grant in another form than that of
-    /// RFC 6749, section 5.2: another attempt may succeed.
+    /// The token endpoint, or a server in front of it, rejected the grant in a form other than that
+    /// of RFC 6749, section 5.2. Another attempt may succeed.
     #[error("{}", with_description(error, description))]
     GrantRejected {
         /// The code in the response, or `invalid_grant`.
@@ -152,7 +153,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// A summary without any text of the service, for logs.
+    /// Returns a summary without any text of the service, for logs.
     #[doc(hidden)]
     pub fn summary(&self) -> Shown {
         Shown::constant(match self {
@@ -180,7 +181,8 @@ impl ErrorKind {
 }
 
 impl ErrorKind {
-    /// The error code and the description of an authorization server, if one rejected the request or a login is needed.
+    /// Returns the error code and the description of an authorization server, if one rejected the
+    /// request or a login is needed.
     #[doc(hidden)]
     pub fn of_login(&self) -> Option<(String, String)> {
         match self {
@@ -219,11 +221,11 @@ pub struct ApiFailure {
     pub headers: Vec<(String, String)>,
     /// The beginning of the response body.
     pub body: String,
-    /// The time that the service asks the client to wait.
+    /// How long the service asks the client to wait.
     pub retry_after: Option<Duration>,
 }
 
-/// Without the values of the headers and the body.
+/// Shows neither the values of the headers nor the body.
 impl fmt::Debug for ApiFailure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("ApiFailure")
@@ -238,7 +240,7 @@ impl fmt::Debug for ApiFailure {
 }
 
 impl ApiFailure {
-    /// A rejection of this meaning, by this HTTP status; without any other details.
+    /// Creates a rejection with this meaning and HTTP status, without any other details.
     pub fn new(class: FailureClass, http_status: u16) -> Self {
         ApiFailure {
             class,
@@ -266,31 +268,31 @@ impl ApiFailure {
 }
 
 impl Error {
-    /// An invalid argument or setting.
+    /// Creates the error for an invalid argument or setting.
     pub fn config(message: impl Into<String>) -> Self {
         ErrorKind::Config(message.into()).into()
     }
 
-    /// A state that cannot be.
+    /// Creates the error for an impossible state.
     #[doc(hidden)]
     pub fn internal(message: impl Into<String>) -> Self {
         ErrorKind::Internal(message.into()).into()
     }
 
-    /// An invalid argument: its name, its value, and what was expected of it.
+    /// Creates the error for an invalid argument: its name, its value, and the expected form.
     pub fn argument(name: &str, value: &str, expected: &str) -> Self {
         Self::config(format!("{name} is {value}; expected {expected}"))
             .with_advice("Correct the argument; nothing was sent.")
     }
 
-    /// The same by a rule of boardlot's own, which the service document does not state; `meant` suggests
-    /// another value at the end.
+    /// Creates the error for an argument that breaks a rule of boardlot's own, which the service
+    /// document does not state. `meant` suggests another value at the end.
     #[doc(hidden)]
     pub fn own_rule(name: &str, value: &str, expected: &str, meant: &str) -> Self {
         Self::argument(name, value, &format!("{expected} (boardlot's own rule){meant}"))
     }
 
-    /// The same error about the contents of an argument that came from a file, which it names.
+    /// Names the file in an error about an argument whose contents came from that file.
     #[must_use]
     #[doc(hidden)]
     pub fn of_file(mut self, argument: &str, file: &str) -> Self {
@@ -302,38 +304,41 @@ impl Error {
         self
     }
 
-    /// A call that this object cannot serve, or not now: the arguments are not to blame.
+    /// Creates the error for a call that this object cannot serve, or cannot serve now. The
+    /// arguments are not the cause.
     #[doc(hidden)]
     pub fn misuse(message: impl Into<String>, advice: impl Into<Advice>) -> Self {
         Self::config(message).with_advice(advice)
     }
 
-    /// A response in an undocumented format, with the beginning of its body.
+    /// Creates the error for a response in an undocumented format, with the beginning of its body.
     #[doc(hidden)]
     pub fn protocol(message: impl Into<String>, body: &[u8]) -> Self {
         ErrorKind::Protocol { message: message.into(), body: body_preview(body) }.into()
     }
 
-    /// A record that cannot become the requested type, although the response can be read.
+    /// Creates the error for a record that cannot become the requested type, although the response
+    /// can be read.
     #[doc(hidden)]
     pub fn conversion(message: impl Into<String>) -> Self {
         let advice = "Convert the records in another way; the response was read without error.";
         Self::protocol(message, b"").with_advice(advice)
     }
 
-    /// A task that ended without an outcome, since the runtime is shutting down.
+    /// Creates the error for a task that ended without an outcome, because the runtime is shutting
+    /// down.
     #[doc(hidden)]
     pub fn aborted(error: &dyn fmt::Display) -> Self {
         let message = format!("the request was aborted: {error}");
         ErrorKind::Transport { message, sent: Delivery::Unknown }.into()
     }
 
-    /// A cursor that cannot be followed.
+    /// Creates the error for a cursor that cannot be followed.
     pub fn pagination(message: impl Into<String>) -> Self {
         ErrorKind::Pagination(message.into()).into()
     }
 
-    /// The same error, with the endpoint that failed unless it has one.
+    /// Adds the endpoint that failed, unless the error has one.
     #[must_use]
     #[doc(hidden)]
     pub fn with_endpoint(mut self, endpoint: &str) -> Self {
@@ -341,7 +346,7 @@ impl Error {
         self
     }
 
-    /// The same error, with the key that failed.
+    /// Adds the key that failed.
     #[must_use]
     #[doc(hidden)]
     pub fn for_key(mut self, key: &str) -> Self {
@@ -349,7 +354,7 @@ impl Error {
         self
     }
 
-    /// The same error, with the position at which the iteration can be resumed.
+    /// Adds the position at which the iteration can be resumed.
     #[must_use]
     #[doc(hidden)]
     pub fn with_checkpoint(mut self, checkpoint: String) -> Self {
@@ -357,7 +362,7 @@ impl Error {
         self
     }
 
-    /// The same error, with what to do about it.
+    /// Adds advice.
     #[must_use]
     #[doc(hidden)]
     pub fn with_advice(mut self, advice: impl Into<Advice>) -> Self {
@@ -365,7 +370,7 @@ impl Error {
         self
     }
 
-    /// The same error, with this advice unless it has its own.
+    /// Adds this advice unless the error has its own.
     #[must_use]
     #[doc(hidden)]
     pub fn or_advice(mut self, advice: impl Into<Advice>) -> Self {
@@ -373,7 +378,7 @@ impl Error {
         self
     }
 
-    /// The same error, with the login that is needed.
+    /// Adds the login that is needed.
     #[must_use]
     #[doc(hidden)]
     pub fn with_login(mut self, login: Option<Login>) -> Self {
@@ -381,7 +386,7 @@ impl Error {
         self
     }
 
-    /// The rejection by the service, if it is one.
+    /// Returns the rejection by the service, if the error is one.
     pub fn api_failure(&self) -> Option<&ApiFailure> {
         match self.kind.as_ref() {
             ErrorKind::Api(api_failure) => Some(api_failure),
@@ -422,14 +427,14 @@ impl Error {
         }
     }
 
-    /// Advice for the caller, in sentences; empty if there is none.
+    /// Returns advice for the caller, in sentences; empty if there is none.
     pub fn hint(&self) -> String {
         let hint = self.own_hint(Login::to_string, Advice::to_string);
         hint.unwrap_or_else(|| self.class().hint().to_owned())
     }
 
-    /// Advice that is more specific than that of the class, if there is any. `log_in` and `advise` say it in the
-    /// words of a program.
+    /// Returns advice that is more specific than that of the class, if there is any. `log_in` and
+    /// `advise` put it in the words of a program.
     #[doc(hidden)]
     pub fn own_hint(
         &self,
@@ -448,7 +453,7 @@ impl Error {
         }
     }
 
-    /// The hint about a resource of the system, if one was missing.
+    /// Returns the hint about a resource of the system, if one was missing.
     fn missing_resource(&self) -> Option<&'static str> {
         match self.kind.as_ref() {
             ErrorKind::Config(message)
@@ -465,7 +470,7 @@ impl Error {
                 retry_after: Some(wait),
                 ..
             }) => format!("Wait {} s, or set `rate_limit`.", wait.as_secs()),
-            // RFC 9110 explains these.
+            // RFC 9110 explains these statuses.
             ErrorKind::Api(ApiFailure {
                 class: FailureClass::Other, http_status: 404 | 410, ..
             }) => "Check the base URL, the path and the ids in it: nothing was found there.".into(),
@@ -492,7 +497,7 @@ impl Error {
     }
 }
 
-/// Safe to show in a terminal, whatever text the service sent.
+/// Formats an error that is safe to show in a terminal, whatever text the service sent.
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match (&self.endpoint, &self.key) {
@@ -534,7 +539,7 @@ impl fmt::Display for ApiFailure {
     }
 }
 
-/// The code of an OAuth error, with its description unless the server sent none.
+/// Joins the code of an OAuth error with its description, unless the server sent none.
 fn with_description(code: &str, description: &str) -> String {
     match description.trim() {
         "" => excerpt(code),
@@ -554,7 +559,7 @@ pub fn is_temporary(error: &str) -> bool {
     )
 }
 
-/// The beginning of a body as text.
+/// Returns the beginning of a body as text.
 pub fn body_preview(body: &[u8]) -> String {
     let cut = body.get(..redact::HELD_BYTES).unwrap_or(body);
     String::from_utf8_lossy(cut).into_owned()

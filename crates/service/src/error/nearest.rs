@@ -1,14 +1,14 @@
 //! The word that a caller probably meant.
 
-/// `; did you mean 'dividends'?`, or nothing if no known word is near.
+/// Returns `; did you mean 'dividends'?`, or an empty text if no known word is near.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, known).map_or(String::new(), |nearest| format!("; did you mean '{nearest}'?"))
 }
 
-/// The known word that needs the fewest changes, if these are at most a third of its characters;
-/// otherwise one that begins with the word.
+/// Returns the known word that needs the fewest changes, if they affect at most a third of its
+/// characters; otherwise one that begins with the word.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // The distance takes time for each pair of characters.
+    // Longer words are not compared, because the time grows with each pair of characters.
     const LONGEST: usize = 64;
     if word.len() > LONGEST {
         return None;
@@ -31,7 +31,7 @@ mod tests {
     fn the_nearest_word_is_found_in_any_case() {
         let known = ["paper", "live", "live-2"];
         for (word, expected) in [
-            // A swap is one change.
+            // Swapping two letters is one change.
             ("papre", Some("paper")),
             ("PAPER", Some("paper")),
             ("liv", Some("live")),

@@ -1,12 +1,12 @@
-//! Texts of a service as they may be written to a terminal.
+//! Makes texts of a service safe to write to a terminal.
 
 use std::borrow::Cow;
 
-/// RFC 6749 sets no limit to a description; a terminal does.
+/// Maximum length of a description, to which RFC 6749 sets no limit.
 const EXCERPT_CHARACTERS: usize = 400;
 
-/// A text that is safe to show in a terminal: characters that move the cursor, change the text direction
-/// or begin a new line are escaped.
+/// Makes a text safe to show in a terminal: escapes characters that move the cursor, change the
+/// text direction or begin a new line.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unprintable) {
         return Cow::Borrowed(text);
@@ -25,7 +25,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The beginning of an authorization server's text, safe to show in a terminal.
+/// Returns the beginning of an authorization server's text, safe to show in a terminal.
 pub fn excerpt(text: &str) -> String {
     let cut = text
         .char_indices()
@@ -34,7 +34,8 @@ pub fn excerpt(text: &str) -> String {
     printable(cut).into_owned()
 }
 
-/// C0, DEL, C1, the marks, embeddings and isolates of bidirectional text, and line separators.
+/// Returns true for C0, DEL and C1, for the marks, embeddings and isolates of bidirectional text,
+/// and for line separators.
 pub fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -44,8 +45,8 @@ pub fn is_unprintable(c: char) -> bool {
         )
 }
 
-/// A value of a record, for errors, in one line. Of a long one, only the beginning: no credentials are known
-/// here that it may repeat, and no other value is long.
+/// Shows a value of a record in one line, for errors. A long value is cut: it might repeat
+/// credentials, which are not known here, and no other values are long.
 pub fn record_value(json: &str) -> String {
     const WHOLE: usize = 26;
     const BEGINNING: usize = 8;

@@ -1,5 +1,6 @@
-//! Redacts secrets that a service repeats. Where one stands exactly, it is masked; a text that has one in
-//! another spelling (percent-encoded, JSON-escaped, HTML-escaped, in Base64) is withheld whole.
+//! Redacts secrets that a service repeats. A secret that occurs exactly is masked. A text that has
+//! a secret in another spelling (percent-encoded, JSON-escaped, HTML-escaped, in Base64) is
+//! withheld whole.
 
 use std::{borrow::Cow, fmt, iter, ops::Range};
 
@@ -14,19 +15,21 @@ use super::escapes::unescaped;
 
 const MASK: &[u8] = b"***";
 const WITHHELD: &[u8] = b"[withheld: it repeats a secret of this client]";
-/// A shorter secret could be part of an ordinary word: it is recognized only as a whole word.
+/// A secret with fewer bytes could be part of an ordinary word, so only whole words are recognized.
 const SHORT_BYTES: usize = 8;
-/// The shortest beginning of a secret that is redacted. Unrelated texts have fewer bytes in common.
+/// Minimum length of a secret's beginning that is redacted. Unrelated texts have fewer bytes in
+/// common.
 const TELLING_BYTES: usize = 12;
-/// An error shows a response unchanged, so a spelling may occur in JSON that is escaped itself.
+/// Number of layers of escapes that are undone: an error shows a response unchanged, so a spelling
+/// may occur in JSON that is escaped itself.
 const LAYERS: usize = 2;
-/// The number of bytes of a text that are held until secrets are redacted. What is shown is much
-/// less, so that no secret is cut in two before it is found.
+/// Number of bytes of a text that are held until secrets are redacted. Much less is shown, so that
+/// no secret is cut in two before it is found.
 pub const HELD_BYTES: usize = 4 * SHOWN_BYTES;
-/// The number of bytes of a service's text that an error shows.
+/// Number of bytes of a service's text that an error shows.
 pub const SHOWN_BYTES: usize = 2048;
 
-/// Some secrets.
+/// The secrets to redact.
 #[derive(Default)]
 pub struct Redactor(Vec<Secret>);
 
@@ -40,7 +43,7 @@ struct Secret {
 }
 
 impl Shown {
-    /// A constant.
+    /// Wraps a constant.
     pub const fn constant(text: &'static str) -> Self {
         Shown(Cow::Borrowed(text))
     }
@@ -71,7 +74,7 @@ impl Redactor {
         Redactor(secrets.collect())
     }
 
-    /// The same secrets in lower case, as they are in the name of a header.
+    /// Returns the same secrets in lower case, as in the name of a header.
     #[must_use]
     pub fn in_lower_case(&self) -> Self {
         let lower = |text: &Zeroizing<Vec<u8>>| Zeroizing::new(text.to_ascii_lowercase());
@@ -82,14 +85,14 @@ impl Redactor {
         Redactor(secrets.collect())
     }
 
-    /// The text that may be shown.
+    /// Returns the text that may be shown.
     pub fn show(&self, text: impl fmt::Display) -> Shown {
         let mut text = text.to_string();
         self.redact(&mut text);
         Shown(Cow::Owned(text))
     }
 
-    /// Redacts a text of the service, and keeps what is shown of it.
+    /// Redacts a text of the service, and keeps only the shown part of it.
     pub fn redact(&self, text: &mut String) {
         if text.len() > HELD_BYTES {
             *text = held(text).to_owned();
@@ -101,20 +104,22 @@ impl Redactor {
         text.truncate(beginning(text, SHOWN_BYTES).len());
     }
 
-    /// A complete text without secrets.
+    /// Returns the complete text without secrets.
     #[doc(hidden)]
     pub fn redacted<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
         self.redacted_until(text, text.len())
     }
 
-    /// Returns true if a text has a whole secret, in any spelling. The beginning of one may be that
-    /// of others: all tokens of a service may begin with the same words.
+    /// Returns true if a text has a whole secret, in any spelling. The beginning of a secret does
+    /// not suffice, because other secrets may have the same one: all tokens of a service may begin
+    /// with the same words.
     pub fn is_in(&self, text: &str) -> bool {
         let text = text.as_bytes();
         self.is_exactly_in(text, usize::MAX) || self.is_spelled_in(text, usize::MAX, LAYERS)
     }
 
-    /// A text without secrets, up to a position of it; if a secret stands there, up to that secret.
+    /// Redacts a text up to a position. If a secret is at that position, the text ends before the
+    /// secret.
     fn redacted_until<'a>(&self, text: &'a [u8], end: usize) -> Cow<'a, [u8]> {
         let mut found: Vec<_> = self.0.iter().flat_map(|secret| find(text, &secret.text)).collect();
         found.sort_unstable_by_key(|span| span.start);
@@ -126,12 +131,13 @@ impl Redactor {
         masked(text, &found, end)
     }
 
-    /// Returns true if the first bytes of a secret, this many at most, occur in a text.
+    /// Returns true if the first bytes of the secret, at most this many, occur in a text.
     fn is_exactly_in(&self, text: &[u8], most: usize) -> bool {
         self.0.iter().any(|secret| find(text, start(&secret.text, most)).next().is_some())
     }
 
-    /// Returns true if they occur in it in another spelling, within this many layers of escapes.
+    /// Returns true if these bytes occur in a text in another spelling, within this many layers of
+    /// escapes.
     fn is_spelled_in(&self, text: &[u8], most: usize, layers: usize) -> bool {
         let most_encoded = most.saturating_mul(4) / 3;
         let mut encoded = self.0.iter().flat_map(|secret| &secret.in_base64);
@@ -144,13 +150,14 @@ impl Redactor {
 }
 
 impl Secret {
-    /// Finds where a text has a beginning of it that a service has cut.
+    /// Finds the positions at which a text has the beginning of the secret, which a service has
+    /// cut.
     fn begun_in(&self, text: &[u8]) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
         let telling = self.text.get(..TELLING_BYTES).filter(|_| self.text.len() > TELLING_BYTES);
         for span in telling.into_iter().flat_map(|telling| find(text, telling)) {
             let rest = text.get(span.start..).unwrap_or_default();
-            // A part of the last one is not compared again: a text may repeat one character.
+            // A part of the last match is not compared again: a text may repeat one character.
             if found.last().is_none_or(|last| last.end <= span.start) {
                 let same = rest.iter().zip(self.text.iter()).take_while(|(a, b)| a == b).count();
                 found.push(span.start..span.start + same);
@@ -160,7 +167,7 @@ impl Secret {
     }
 }
 
-/// Finds where bytes are in a text; if they are short, as a whole word.
+/// Finds the positions of bytes in a text; short bytes only as a whole word.
 fn find<'a>(text: &'a [u8], wanted: &'a [u8]) -> impl Iterator<Item = Range<usize>> + 'a {
     let finder = Finder::new(wanted);
     let (size, is_short) = (wanted.len(), wanted.len() < SHORT_BYTES);
@@ -176,7 +183,7 @@ fn find<'a>(text: &'a [u8], wanted: &'a [u8]) -> impl Iterator<Item = Range<usiz
     })
 }
 
-/// A text up to a position, with a mask for each of these parts, which are sorted.
+/// Returns a text up to a position, with a mask for each of these parts, which are sorted.
 fn masked<'a>(text: &'a [u8], parts: &[Range<usize>], end: usize) -> Cow<'a, [u8]> {
     if parts.is_empty() {
         return Cow::Borrowed(start(text, end));
@@ -197,12 +204,13 @@ fn start(bytes: &[u8], most: usize) -> &[u8] {
     bytes.get(..most).unwrap_or(bytes)
 }
 
-/// The beginning of a text of the service: a text without end must not cost more than this much of it.
+/// Returns the beginning of a text of the service, so that an endless text costs no more than this
+/// much of it.
 pub fn held(text: &str) -> &str {
     beginning(text, HELD_BYTES)
 }
 
-/// Cuts a text to at most this many bytes, between two characters.
+/// Truncates a text to at most this many bytes, between two characters.
 fn beginning(text: &str, most: usize) -> &str {
     let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
@@ -211,8 +219,9 @@ fn beginning(text: &str, most: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// The characters of Base64, in both alphabets, that depend on the secret alone and not on what is
-/// encoded before or after it: one text for each position of its first byte in a group of three.
+/// Returns the Base64 characters, in both alphabets, that depend on the secret alone and not on the
+/// bytes encoded before or after it: one text for each position of its first byte in a group of
+/// three.
 fn in_base64(secret: &str) -> Vec<Zeroizing<Vec<u8>>> {
     let mut texts = Vec::new();
     for (before, undecided) in [(0, 0), (1, 2), (2, 3)] {

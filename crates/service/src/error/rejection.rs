@@ -1,22 +1,22 @@
-//! Recognizes texts that say that a token is invalid or expired. The service document does not show how
-//! a rejected token is reported, so it is recognized by its meaning, in an error code or a sentence.
+//! Recognizes texts that say that a token is invalid or expired. The service document does not show
+//! how a rejected token is reported, so the meaning of an error code or a sentence decides.
 
 /// Subjects that can be invalid or expired.
 const TOKENS: &[&str] = &["token", "tokens", "accesstoken", "jwt", "bearer"];
-/// Other names for what can expire; "invalid" has another meaning with these.
+/// Other names for things that can expire; "invalid" has another meaning with these.
 const LOGINS: &[&str] = &["session", "login", "credential", "credentials", "authorization"];
 
 const EXPIRED: &[&str] = &["expired", "expire"];
 const INVALID: &[&str] = &["invalid", "revoked", "malformed", "rejected", "inactive", "illegal"];
-/// Negated, these are a rejection.
+/// Words that, negated, are a rejection.
 const VALID: &[&str] = &["valid", "active", "accepted", "recognized", "recognised"];
 const NEGATIONS: &[&str] = &["no", "not", "isnt", "longer"];
-/// Of a client that the service does not have; negated, the last ones are that as well.
+/// Words for a client that the service does not have; the last ones mean that only when negated.
 const UNKNOWN: &[&str] =
     &["unknown", "unregistered", "unrecognized", "unrecognised", "nonexistent"];
 const NO: &[&str] = &["no", "not", "isnt", "doesnt", "cannot"];
 const KNOWN: &[&str] = &["known", "registered", "found", "exist", "exists", "such"];
-/// With "failed", these are a rejection.
+/// Words that, with "failed", are a rejection.
 const CHECKS: &[&str] = &["verification", "validation", "check", "authentication"];
 
 /// Words that may come between the subject and its predicate.
@@ -24,23 +24,25 @@ const FILLERS: &str = "a access already an api auth authentication authorization
      has have in is jwt login now oauth oauth2 of or provided security session supplied the \
      this user was your";
 
-/// Before "token": a token of another kind, or a word of a parser, a market or a list.
+/// Words before "token" that mean another kind of token, or that come from a parser, a market or a
+/// list.
 const OTHER_KINDS: &str = "argument base continuation crypto csrf cursor device field idempotency next page \
      pagination paging param parameter previous push quote symbol sync unexpected xsrf";
-/// After "token": the same.
+/// Words after "token" with such a meaning.
 const OTHER_THINGS: &[&str] =
     &["address", "amount", "at", "balance", "bucket", "count", "name", "pair", "pairs", "symbol"];
-/// A market's session ends every day.
+/// Words for a market, whose session ends every day.
 const MARKETS: &[&str] = &["market", "trading", "trade", "auction"];
 /// Words of a parser, which has tokens of its own.
 const PARSERS: &[&str] = &["json", "syntax", "parse", "parser", "parsing", "position", "column"];
 
-/// In Chinese, which has no spaces: one of the first together with one of the second.
+/// Words in Chinese, which has no spaces: a rejection has one of the first together with one of the
+/// second.
 const CHINESE: (&[&str], &[&str]) =
     (&["token", "令牌", "凭证"], &["过期", "失效", "无效", "不合法", "非法", "過期", "無效"]);
 
 const MAX_GAP: usize = 6;
-/// An error message is short; a document about tokens is not.
+/// Maximum length of a text: an error message is short, and a document about tokens is not.
 const MAX_TEXT: usize = 1000;
 
 /// Returns true if a text, an error code or a sentence, says that a token is invalid or expired.
@@ -55,8 +57,8 @@ pub fn says_token_rejected(text: &str) -> bool {
     (0..words.len()).any(|place| is_rejected(&words, place)) || in_chinese(text)
 }
 
-/// Returns true if the description of an `invalid_client` says that there is no such client. By RFC 6749 that is the same error as
-/// a wrong secret.
+/// Returns true if the description of an `invalid_client` says that there is no such client. RFC
+/// 6749 uses the same error for a wrong secret.
 pub fn says_client_unknown(text: &str) -> bool {
     let words = words(text);
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
@@ -113,7 +115,7 @@ fn is_word_of(list: &str, word: &str) -> bool {
     list.split(' ').any(|known| known == word)
 }
 
-/// The last word before a position that is not a filler.
+/// Returns the last word before a position that is not a filler.
 fn before_fillers(words: &[String], place: usize) -> Option<usize> {
     let earliest = place.saturating_sub(MAX_GAP);
     (earliest..place)
@@ -121,7 +123,8 @@ fn before_fillers(words: &[String], place: usize) -> Option<usize> {
         .find(|&place| words.get(place).is_some_and(|word| !is_word_of(FILLERS, word.as_str())))
 }
 
-/// The words in lower case, with `camelCase` and `snake_case` split; an empty one ends a sentence.
+/// Returns the words in lower case, with `camelCase` and `snake_case` split; an empty word ends a
+/// sentence.
 fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut last = ' ';

@@ -1,6 +1,8 @@
-//! Resources of the system that may be missing: what to do is the same wherever one is needed.
+//! Resources of the system that may be missing. The advice is the same wherever a resource is
+//! needed.
 
-/// The errors of the system by which a resource is missing: the numbers of Linux and macOS, and of Windows.
+/// Errors of the system that report a missing resource: the numbers of Linux and macOS, and of
+/// Windows.
 #[cfg(not(windows))]
 const CODES: [(&str, &[u16]); 4] =
     [(FILES, &[23, 24]), (MEMORY, &[12]), (DISK, &[27, 28, 69, 122]), (READ_ONLY, &[30])];
@@ -31,35 +33,35 @@ const MODES: &str = "Files with tokens must be private to their owner, but their
 const HOME: &str = "Set HOME to a folder of this user, or XDG_CONFIG_HOME and XDG_STATE_HOME to absolute \
                     paths; or pass the base URL and the credentials as arguments, without a profile.";
 
-/// The beginning of the error of a thread that cannot be started.
+/// Beginning of the error for a thread that cannot be started.
 pub const NO_THREAD: &str = "the system starts no more threads";
-/// The beginning of the error of missing random numbers.
+/// Beginning of the error for missing random numbers.
 pub const NO_ENTROPY: &str = "the system has no random numbers";
 
-/// The beginning of the error of a file system without locks.
+/// Beginning of the error for a file system without locks.
 pub const NO_LOCKS: &str = "its file system refuses file locks";
-/// The beginning of the error of a file system without permissions.
+/// Beginning of the error for a file system without permissions.
 pub const NO_MODES: &str = "its file system refuses permissions";
-/// The beginning of the error of a user without a home folder.
+/// Beginning of the error for a user without a home folder.
 pub const NO_HOME: &str = "no home folder was found";
 
-/// The sentences for errors by what they begin with.
+/// Sentences for errors, by the beginning of the error.
 const SENTENCES: [(&str, &str); 6] = [
     (NO_THREAD, THREADS),
     (NO_ENTROPY, ENTROPY),
-    // The sentence of rustls.
+    // The error of rustls.
     ("failed to get random bytes", ENTROPY),
     (NO_LOCKS, LOCKS),
     (NO_MODES, MODES),
     (NO_HOME, HOME),
 ];
 
-/// The hint about the missing resource, if the error is about one.
+/// Returns the hint about the missing resource, if the error is about one.
 pub fn hint(message: &str) -> Option<&'static str> {
     if let Some((_, hint)) = SENTENCES.iter().find(|(text, _)| message.contains(text)) {
         return Some(hint);
     }
-    // As the standard library writes an error of the system.
+    // The standard library writes an error of the system in this form.
     let (_, code) = message.rsplit_once("(os error ")?;
     let code = code.split_once(')')?.0.parse().ok()?;
     CODES.iter().find(|(_, codes)| codes.contains(&code)).map(|(hint, _)| *hint)

@@ -1,24 +1,24 @@
-//! Errors whose texts may repeat secrets, and the redaction that makes them fit to be shown.
+//! Errors whose texts may repeat secrets, and the redaction that makes them safe to show.
 
 use super::{ApiFailure, Error, ErrorClass, ErrorKind, Redactor, Shown};
 
-/// An error that arose inside an exchange with a service, whose texts may repeat what was sent or
-/// received. It cannot be shown: only a redactor makes an [`Error`] of it.
+/// An error from within an exchange with a service, whose texts may repeat data that was sent or
+/// received. It cannot be shown: only a redactor turns it into an [`Error`].
 #[derive(Clone)]
 pub struct Unredacted(Error);
 
 impl Unredacted {
-    /// The error without these secrets.
+    /// Returns the error without these secrets.
     pub fn redacted(self, redactor: &Redactor) -> Error {
         self.0.redacted(redactor)
     }
 
-    /// Its class.
+    /// Returns the class of the error.
     pub fn class(&self) -> ErrorClass {
         self.0.class()
     }
 
-    /// Its text without these secrets, and without the endpoint.
+    /// Returns the text without these secrets, and without the endpoint.
     pub fn shown(&self, redactor: &Redactor) -> Shown {
         redactor.show(&self.0.clone().redacted(redactor).kind)
     }
@@ -39,8 +39,8 @@ impl From<ErrorKind> for Unredacted {
 }
 
 impl Error {
-    /// The same error, with secrets redacted that the service may have repeated, and with no more of the
-    /// service's texts than an error shows.
+    /// Redacts the secrets that the service may have repeated, and keeps no more of the service's
+    /// texts than an error shows.
     #[must_use]
     #[doc(hidden)]
     pub fn redacted(mut self, redactor: &Redactor) -> Self {

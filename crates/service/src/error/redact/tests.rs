@@ -1,4 +1,4 @@
-//! A secret is masked where it stands exactly, and a text that has it in another spelling is withheld.
+//! A secret that occurs exactly is masked, and a text that has it in another spelling is withheld.
 
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ fn each(text: &str, spell: impl Fn(u32) -> String) -> String {
     text.chars().map(|c| spell(u32::from(c))).collect()
 }
 
-/// Only what has to be escaped, as libraries do.
+/// Escapes only the characters that have to be escaped, as libraries do.
 fn escaped(text: &str, special: &str, spell: impl Fn(u32) -> String) -> String {
     each(text, |code| match char::from_u32(code) {
         Some(c) if !special.contains(c) => c.to_string(),
@@ -60,7 +60,7 @@ fn a_text_with_a_secret_in_another_spelling_is_withheld() {
     }
 }
 
-/// A spelling in a JSON string, as the body of a response is shown: its JSON is not undone.
+/// Checks a spelling in a JSON string, as the body of a response is shown: its JSON is not undone.
 #[test]
 fn a_spelling_is_recognized_in_a_json_string() {
     for spelled in spellings(SECRET) {
@@ -211,7 +211,8 @@ proptest! {
         let spelled = spellings(&secret);
         let spelled = choice.get(&spelled);
         let shown = shown(&secret, &format!("{before} {spelled}"));
-        // An escaped backslash at the start of a secret is two, and the secret begins with the second.
+        // An escaped backslash at the start of a secret becomes two, and the secret begins with the
+        // second.
         let is_masked = spelled.contains(&secret) && !shown.contains(&secret);
         prop_assert!(shown == WITHHELD || is_masked, "{}", shown);
     }
