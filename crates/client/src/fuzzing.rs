@@ -44,8 +44,8 @@ pub fn envelopes(data: &[u8]) {
     drop(parse_registration(&response));
 }
 
-/// A page of records: the fast and the slow path agree, and so do columns of the scanned text and of
-/// parsed records.
+/// A page of records: the fast and the slow path agree, and so do the columns of the scanned text
+/// and of parsed records.
 pub fn page(data: &[u8]) {
     let response = HttpResponse::new(Bytes::copy_from_slice(data));
     let at = RecordsLocation::at("d.order_fills");

@@ -1,5 +1,5 @@
-//! A client for the account records and reference data of a broker: signed requests, lists in pages,
-//! records as columns.
+//! A client for the account records and reference data of a broker: signed requests, lists in
+//! pages, records as columns.
 //!
 //! ```no_run
 //! use boardlot_client::{Client, ClientOptions, Credentials, KeyPair, Result, endpoints::FILLS_HISTORY};
@@ -53,16 +53,17 @@
 //!
 //! # Runtimes
 //!
-//! Requests are sent in the tokio runtime that polls them, which needs I/O and time. A client may be used in several
-//! runtimes, at once or one after another: each of them has its own connections. All other state of a client, such as
-//! its limits and its clock, is shared by its clones.
+//! Requests are sent in the tokio runtime that polls them, which needs I/O and time. A client may
+//! be used in several runtimes, at once or one after another; each of them has its own connections.
+//! Its clones share the rest of its state, such as its limits and its clock.
 //!
 //! # Errors
 //!
 //! An [`Error`] has a [kind](ErrorKind), the endpoint, and, if an iteration failed, a checkpoint to
 //! resume from. [`Error::hint`] suggests what to do. No error and no `{:?}` shows a secret.
 //!
-//! `examples/` has programs that run against the sandbox: `records`, `sign_and_send`, `paging` and `login`.
+//! `examples/` has programs that run against the sandbox: `records`, `sign_and_send`, `paging` and
+//! `login`.
 #![warn(missing_docs)]
 
 #[cfg(doctest)]

@@ -10,51 +10,56 @@
 //!   offset beyond the threshold: HTTP 401 with -12006. Credentials are checked in the order header
 //!   form, key, clock, signature, nonce; with a bearer token, nothing else is read.
 //! - Scopes: endpoints of an account require `trade:read` and that account (`accid:*` or
-//!   `accid:<acc_id>`), all others `quote:read`, the server's time none. Without the scope: HTTP 403
-//!   with code -10 in the endpoint's own envelope. A signature may do everything.
+//!   `accid:<acc_id>`), the server's time requires none, and all other endpoints require
+//!   `quote:read`. Without the scope: HTTP 403 with code -10 in the endpoint's own envelope. A
+//!   signature may do everything.
 //! - OAuth: a registration returns HTTP 201. `registration_client_uri` does not exist, and
 //!   `registration_access_token` is not accepted anywhere. A confidential client also gets a
-//!   `client_secret`. Redirect URIs are absolute, without a fragment (RFC 6749, section 3.1.2). A member that is not
-//!   sent has the default of RFC 7591, but `client_secret_post`: the service has no HTTP Basic,
-//!   which the token endpoint rejects as `invalid_client`.
+//!   `client_secret`. Redirect URIs are absolute, without a fragment (RFC 6749, section 3.1.2). A
+//!   member that is not sent has the default of RFC 7591, but the default authentication method is
+//!   `client_secret_post`: the service has no HTTP Basic, which the token endpoint rejects as
+//!   `invalid_client`.
 //! - Errors of the registration and token endpoints have the form of RFC 6749, section 5.2: `error`
-//!   and `error_description`, with HTTP 400, and 401 for `invalid_client`; the two error codes of a
+//!   and `error_description`, with HTTP 400, and 401 for `invalid_client`. The two error codes of a
 //!   registration are those of RFC 7591. Faults are `temporarily_unavailable` with HTTP 429 or 503.
 //!   The consent page has latency, but no faults.
-//! - `client_secret` is required to refresh, as the document says. In a code exchange, for which the
-//!   document does not name it, it is checked if it is sent.
-//! - `scope` of an authorization request is what the page ticks at first, by default all but single
-//!   accounts; that of a refresh may only narrow what was granted. Otherwise: `invalid_scope`.
+//! - `client_secret` is required to refresh, as the document says. The document does not name it
+//!   for a code exchange, in which it is checked if it is sent.
+//! - `scope` of an authorization request selects the scopes that the page ticks at first, by
+//!   default all but single accounts. `scope` of a refresh may only narrow the granted scopes.
+//!   Otherwise: `invalid_scope`.
 //! - A client that did not register for `refresh_token` gets none. Refresh tokens do not expire.
-//! - The page is a mock: it asks for no password, has no defense against forgery or framing, and says that
-//!   it is a sandbox. An unknown client or redirect URI gets a page with HTTP 400. Any other error of the
-//!   request is returned to the client, as `invalid_request`, `invalid_scope` or
-//!   `unsupported_response_type`, a denial by the user as `access_denied`. HTTP 401
-//!   comes with `WWW-Authenticate: Bearer`.
-//! - Business errors have HTTP 200. Invalid arguments have the code -3, 1 for crypto orders and -1200
-//!   for fills; an unknown plate -7. A repeated argument is rejected.
-//! - Throttling: HTTP 429 with `Retry-After`, and a code of the sandbox's own, -11. Unknown paths and other methods: 404.
-//! - Markets trade from Monday to Friday, but on 1 January. Trading days: `data.trading_days[]` with `time`,
-//!   `trade_date_type`, `trade_second`; ranges of at most 3,660 days.
+//! - The page is a mock: it asks for no password, has no defense against forgery or framing, and
+//!   says that it is a sandbox. An unknown client or redirect URI gets a page with HTTP 400. Any
+//!   other error of the request is returned to the client, as `invalid_request`, `invalid_scope` or
+//!   `unsupported_response_type`, and a denial by the user as `access_denied`. HTTP 401 comes with
+//!   `WWW-Authenticate: Bearer`.
+//! - Business errors have HTTP 200. Invalid arguments have the code -3, but 1 for crypto orders and
+//!   -1200 for fills; an unknown plate has -7. A repeated argument is rejected.
+//! - Throttling: HTTP 429 with `Retry-After`, and a code of the sandbox's own, -11. Unknown paths
+//!   and other methods: 404.
+//! - Markets trade from Monday to Friday, except on 1 January. Trading days: `data.trading_days[]`
+//!   with `time`, `trade_date_type`, `trade_second`; ranges of at most 3,660 days.
 //! - Plates: `data.stock_list[]`; `limit` is 50 by default and at most 1,000. The header
 //!   X-Service-Client-Nnid is not required.
-//! - `trd_market` is HK, US, CN, SG, MY, JP, AU or CA; both ends of a time range are included. `fills` of
-//!   them are in the last 90 days, and as many again reach back two years. They are BUY or SELL, their
-//!   status OK or, rarely, CANCELLED. The last page's `page_flag` is empty.
-//! - Crypto times are milliseconds. The market numbers of positions are 1 HK, 2 US, 3 SH. "Today" in
-//!   simulated trading is the latest weekday before the data's midnight, and the countdowns of IPOs
-//!   start at that midnight.
+//! - `trd_market` is HK, US, CN, SG, MY, JP, AU or CA; both ends of a time range are included. The
+//!   option `fills` is the number of fills in the last 90 days; as many again reach back two years.
+//!   They are BUY or SELL, with the status OK or, rarely, CANCELLED. The last page's `page_flag` is
+//!   empty.
+//! - Crypto times are milliseconds. The market numbers of positions are 1 HK, 2 US, 3 SH. "Today"
+//!   in simulated trading is the latest weekday before the data's midnight, and the countdowns of
+//!   IPOs start at that midnight.
 //! - Dividends of an unsupported market (MY) are an empty list.
-//! - The two histories by date range return the latest 100 or `limit` days up to `end`, the earliest first:
-//!   `/api/v1.0/quote/{symbol}/capital-flow/history` and `/api/v1.0/quote/{symbol}/history-kline`, whose
-//!   `extra.next_time` is the next `end`.
+//! - The two histories by date range return the latest 100 or `limit` days up to `end`, the
+//!   earliest first: `/api/v1.0/quote/{symbol}/capital-flow/history` and
+//!   `/api/v1.0/quote/{symbol}/history-kline`, whose `extra.next_time` is the next `end`.
 //! - Markets have no daylight saving time.
-//! - With `today`, the service's clock starts at noon UTC of that day. A signature is accepted by that
-//!   clock and by the local one.
-//! - `GET /healthz`, `GET /openapi.json` and the paths below `/_sandbox/` are the sandbox's own: they have no faults
-//!   and are not recorded.
-//! - Rows of `put` and `serve` stay in their order; those of a range of dates are sorted by their time.
-//!   Fills of `put` are returned for the default range whatever their times are.
+//! - With `today`, the service's clock starts at noon UTC of that day. A signature is accepted by
+//!   that clock and by the local one.
+//! - `GET /healthz`, `GET /openapi.json` and the paths below `/_sandbox/` are the sandbox's own:
+//!   they have no faults and are not recorded.
+//! - Rows of `put` and `serve` stay in their order, but rows of a range of dates are sorted by
+//!   their time. Fills of `put` are returned for the default range whatever their times are.
 
 #![warn(missing_docs)]
 
@@ -189,8 +194,8 @@ impl Sandbox {
         self.shared.credentials.upload(public_pem)
     }
 
-    /// Makes a key of this algorithm, `Ed25519` or `RSA-SHA256`, and uploads it. Returns its id, and the private
-    /// key in PEM.
+    /// Makes a key of this algorithm, `Ed25519` or `RSA-SHA256`, and uploads it. Returns its id,
+    /// and the private key in PEM.
     pub fn new_key(&self, algorithm: KeyAlgorithm) -> Result<(String, String)> {
         let (private, public) = generate(algorithm)?;
         Ok((self.upload_key(&public)?, private))
@@ -233,9 +238,9 @@ impl Sandbox {
         lock(&self.shared.requests).count
     }
 
-    /// Resets to the state of the seed: removes rows of `serve` and `put`, planned failures, recorded
-    /// requests, used nonces, OAuth clients and their grants, and restarts the sequence of faults.
-    /// Uploaded keys and the tokens of `add_bearer_token` stay.
+    /// Resets to the state of the seed: removes rows of `serve` and `put`, planned failures,
+    /// recorded requests, used nonces, OAuth clients and their grants, and restarts the sequence of
+    /// faults. Uploaded keys and the tokens of `add_bearer_token` stay.
     pub fn reset(&self) {
         self.shared.reset();
     }

@@ -31,12 +31,12 @@ pub struct Options {
     pub host: IpAddr,
     /// The port to listen on; 0 for a free one.
     pub port: u16,
-    /// Fills of the first trading account in Hong Kong in the last 90 days; as many again reach back two
-    /// years.
+    /// Number of fills of the first trading account in Hong Kong in the last 90 days. As many again
+    /// reach back two years.
     pub fills: usize,
-    /// Open orders of each crypto account; a simulated account has as many, up to 40.
+    /// Number of open orders of each crypto account; a simulated account has as many, up to 40.
     pub orders: usize,
-    /// Constituents of a plate.
+    /// Number of constituents of a plate.
     pub plate_stocks: usize,
     /// Seconds for which an access token is valid.
     pub token_lifetime: f64,

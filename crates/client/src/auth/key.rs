@@ -1,4 +1,5 @@
-//! Private keys: read from PEM or DER, PKCS#8 (also encrypted) or PKCS#1; generated; used for signing.
+//! Private keys: read from PEM or DER, PKCS#8 (also encrypted) or PKCS#1; generated; used for
+//! signing.
 
 use std::fmt;
 
@@ -331,8 +332,8 @@ fn der_label(bytes: &[u8]) -> Option<&'static str> {
 
 const CERTIFICATE: &str = "private_key is a certificate; expected its private key";
 
-/// Returns true if this is the DER of a certificate: one sequence in another, whose first member is the version,
-/// or the serial number of version 1 (RFC 5280, section 4.1).
+/// Returns true if this is the DER of a certificate: one sequence in another, whose first member is
+/// the version, or the serial number of version 1 (RFC 5280, section 4.1).
 fn is_certificate(bytes: &[u8]) -> bool {
     let parts = || {
         let mut reader = SliceReader::new(bytes).ok()?;

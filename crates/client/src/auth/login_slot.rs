@@ -1,4 +1,5 @@
-//! The state of one login in a process: its tokens, the refresh that is under way, or a refusal by the service.
+//! The state of one login in a process: its tokens, the refresh that is under way, or a refusal by
+//! the service.
 
 use std::{
     future::Future,

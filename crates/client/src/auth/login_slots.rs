@@ -1,5 +1,5 @@
-//! A store with the slots of the logins that are active in this process: all credentials of one login share its
-//! tokens, its refresh and its remembered refusal.
+//! A store with the slots of the logins that are active in this process: all credentials of one
+//! login share its tokens, its refresh and its remembered refusal.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -41,7 +41,8 @@ impl Attempt {
         same(state.as_bytes(), self.state.as_bytes())
     }
 
-    /// Returns true if a text is the verifier: a caller has swapped the two. Compares in constant time.
+    /// Returns true if a text is the verifier, because a caller has swapped the two. Compares in
+    /// constant time.
     pub fn has_verifier(&self, text: &str) -> bool {
         same(text.as_bytes(), self.verifier.as_bytes())
     }

@@ -35,7 +35,8 @@ impl OAuth {
         endpoint: Arc<dyn TokenEndpoint>,
         rejected: Option<Zeroizing<String>>,
     ) -> RefreshResult {
-        // Read without the lock first: usually another process has refreshed, or this is the first use.
+        // Read without the lock first: usually another process has refreshed, or this is the first
+        // use.
         let this = self.clone();
         let (stored, is_refused) = blocking(move || this.load()).await?;
         let stored = slot.newest(stored);

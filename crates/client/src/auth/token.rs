@@ -214,8 +214,8 @@ boardlot_service::shown_as!(
     this.redirect_port
 );
 
-/// The record of a registered client (section 2.1), and its secret. Members that the response lacks are
-/// `None`.
+/// The record of a registered client (section 2.1), and its secret. Members that the response lacks
+/// are `None`.
 #[expect(missing_docs, reason = "the names of the document")]
 pub struct RegisteredClient {
     /// The id of the client.

@@ -19,7 +19,8 @@ use crate::{
     pages::{Listing, PagedCall, Pages, RecordStream, RecordsCall, Windows},
 };
 
-/// A client of the service: cheap to clone, safe to share. Its clones share its connections, limits and clock.
+/// A client of the service: cheap to clone, safe to share. Its clones share its connections, limits
+/// and clock.
 ///
 /// ```no_run
 /// use boardlot_client::{Client, ClientOptions, Credentials, Result, endpoints::DIVIDENDS};

@@ -48,8 +48,8 @@ pub(super) fn verdict(
     }
 }
 
-/// Returns true if a response has the success mark of its endpoint; `value` returns the JSON of a top-level
-/// member. Marks are compared as JSON values: `0`, `-0`, `0.0` and `0e5` are one number.
+/// Returns true if a response has the success mark of its endpoint; `value` returns the JSON of a
+/// top-level member. Marks are compared as JSON values: `0`, `-0`, `0.0` and `0e5` are one number.
 pub(super) fn is_success<'a>(envelope: Envelope, value: &dyn Fn(&str) -> Option<&'a str>) -> bool {
     let zero = |name| value(name).is_some_and(is_zero);
     let ok = || value("s").is_some_and(|json| is_text(json, "ok"));

@@ -19,8 +19,8 @@ use crate::{
 pub enum TypedValue<'t> {
     /// Null, or not of the column's kind.
     Null,
-    /// A text, the JSON of an object, a date as `YYYY-MM-DD`, or a time in UTC with microseconds, as
-    /// `YYYY-MM-DD HH:MM:SS.ffffff+00:00`.
+    /// A text, the JSON of an object, a date as `YYYY-MM-DD`, or a time in UTC with microseconds,
+    /// as `YYYY-MM-DD HH:MM:SS.ffffff+00:00`.
     Text(Cow<'t, str>),
     /// An integer.
     Integer(i64),
@@ -37,12 +37,13 @@ pub struct TypedFields {
     by_name: HashMap<String, usize>,
 }
 
-/// The values of a record in the order of the fields, and the fields whose values are not of their kind.
+/// The values of a record in the order of the fields, and the fields whose values are not of their
+/// kind.
 #[derive(Debug, PartialEq)]
 pub struct TypedRecord<'t> {
     /// A value for each field.
     pub values: Vec<TypedValue<'t>>,
-    /// The indices of fields.
+    /// The indices of the fields whose values are not of their kind.
     pub unconverted: Vec<usize>,
 }
 

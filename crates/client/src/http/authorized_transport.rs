@@ -133,7 +133,8 @@ impl AuthorizedTransport {
         authorization_headers(self.credentials.as_deref(), None, &self.clock, request)
     }
 
-    /// Redacts the secrets of the credentials, for errors about responses that were received earlier.
+    /// Redacts the secrets of the credentials, for errors about responses that were received
+    /// earlier.
     pub fn redactor(&self) -> Redactor {
         redactor_of(self.credentials.as_deref().into_iter())
     }

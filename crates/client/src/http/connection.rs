@@ -250,7 +250,8 @@ fn without_advice(error: reqwest::Error, receiving: bool) -> Error {
     ErrorKind::Transport { message: format!("{what}: {}", chain(&error)), sent }.into()
 }
 
-/// Returns true if the service asks for HTTP/1.1, and did not process the request (RFC 9113, section 7).
+/// Returns true if the service asks for HTTP/1.1, and did not process the request (RFC 9113,
+/// section 7).
 pub fn asks_for_http1(error: &reqwest::Error) -> bool {
     causes(error)
         .find_map(|cause| cause.downcast_ref::<h2::Error>())

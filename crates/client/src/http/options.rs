@@ -27,9 +27,10 @@ use crate::{
 pub struct TransportOptions {
     /// The options for connecting.
     pub connect: ConnectOptions,
-    /// The time limit of one attempt, from its first byte to the last of the response: 30 seconds by default.
+    /// Time limit of one attempt, from its first byte to the last of the response: 30 seconds by
+    /// default.
     pub timeout: Duration,
-    /// The number of times that a failed attempt is repeated if the request is idempotent: 2 by default.
+    /// How many times a failed attempt is repeated if the request is idempotent: 2 by default.
     pub max_retries: u32,
     /// The limit of requests per second.
     pub rate_limit: Option<ClientRate>,

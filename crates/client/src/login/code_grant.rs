@@ -1,5 +1,5 @@
-//! The authorization code grant (sections 4.1 and 5.1): the URL of the consent page, and the exchange of
-//! the code for tokens.
+//! The authorization code grant (sections 4.1 and 5.1): the URL of the consent page, and the
+//! exchange of the code for tokens.
 
 use tokio::sync::oneshot;
 use url::Url;

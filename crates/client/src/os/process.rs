@@ -16,8 +16,8 @@ use arc_swap::ArcSwapOption;
 
 use crate::error::{Error, Result};
 
-/// A value that is created on first use in each process. Reading it takes no lock: a lock that another
-/// thread holds at the moment of a fork would stay locked in the child forever.
+/// A value that is created on first use in each process. Reading it takes no lock: a lock that
+/// another thread holds at the moment of a fork would stay locked in the child forever.
 pub struct PerProcess<T>(ArcSwapOption<(u32, Arc<T>)>);
 
 impl<T: Send + Sync + 'static> PerProcess<T> {

@@ -109,7 +109,8 @@ fn digest(cursor: &str) -> CursorDigest {
     u64::from_be_bytes(first) >> (u64::BITS - DIGEST_BITS)
 }
 
-/// The digests of the milestones and of the latest cursors as text, each as its six bytes, in Base64.
+/// Writes the digests of the milestones and of the latest cursors as text: six bytes each, in
+/// Base64.
 impl From<UsedCursors> for String {
     fn from(used: UsedCursors) -> String {
         let mut digests: Vec<CursorDigest> = used.iter().take(LATEST).collect();

@@ -63,8 +63,8 @@ impl OwnedRecord {
     }
 }
 
-/// A stream of records: `Stream<Item = Result<OwnedRecord>>`. It ends with the first error, which has the checkpoint to
-/// resume from.
+/// A stream of records: `Stream<Item = Result<OwnedRecord>>`. It ends with the first error, which
+/// has the checkpoint to resume from.
 pub struct RecordStream(BoxStream<'static, Result<OwnedRecord>>);
 
 boardlot_service::shown_as!(RecordStream, "RecordStream(..)");

@@ -12,7 +12,8 @@ use crate::{
     http::{HttpResponse, RequestPlan},
 };
 
-/// A call that returns records: its checked request, and the location and fields of the records in responses.
+/// A call that returns records: its checked request, and the location and fields of the records in
+/// responses.
 #[derive(Debug)]
 pub struct RecordsCall {
     /// The request to send.

@@ -26,10 +26,10 @@ pub struct Profile {
     pub endpoints: Option<PathBuf>,
     /// The URL of a proxy without a password, or `environment`.
     pub proxy: Option<String>,
-    /// The certificates that are trusted besides the system's; relative to the configuration folder.
+    /// Certificates that are trusted besides the system's; relative to the configuration folder.
     pub ca_file: Option<PathBuf>,
-    /// The file of the certificate and key by which the client identifies itself; relative to the configuration
-    /// folder.
+    /// The file of the certificate and key by which the client identifies itself; relative to the
+    /// configuration folder.
     pub client_cert: Option<PathBuf>,
     /// Requests per second.
     pub rate_limit: Option<f64>,

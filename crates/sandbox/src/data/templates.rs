@@ -1,16 +1,19 @@
-//! The built-in rows: a template for each endpoint, expanded for each request by the kinds of the fields
-//! that the endpoint's row declares. In a template
+//! The built-in rows: a template for each endpoint, expanded for each request by the kinds of the
+//! fields that the endpoint's row declares. In a template
 //!
-//! - `only` says which requests get its rows, by their arguments (`""` for one that is not sent) and by what
-//!   is known of their symbol.
-//! - `for` repeats a row: a number, or the stocks of a market, but `most` of them.
-//! - `{"range": [low, high, decimals]}` is a number by the seed, `{"pick": [...]}` one of these by the seed,
-//!   `{"cycle": [...]}` one by the number of the row.
-//! - A time is counted from the midnight with which the sandbox's today begins: `+3` or `-3` days, hours and
-//!   minutes as `04:30`, `-7n` seven days more for each row, `-60m` sixty minutes, `-1w` one weekday, `+0w`
-//!   the next weekday, `+90s` fewer than ninety days, by the symbol. Before a number of undeclared kind there is an `@`.
-//! - In a text, `{n}` is the number of the row, `{-7:%Y}` a part of a date, `{name}` an argument or what is
-//!   known of the security, `{orders}` the option.
+//! - `only` selects the requests that get its rows, by their arguments (`""` for an argument that
+//!   is not sent) and by the known values of their symbol.
+//! - `for` repeats a row: this many times, or once for each stock of a market, but at most `most`
+//!   times.
+//! - `{"range": [low, high, decimals]}` is a number that depends on the seed, `{"pick": [...]}` is
+//!   one of these values by the seed, and `{"cycle": [...]}` one of these values by the number of
+//!   the row.
+//! - A time is counted from the midnight with which the sandbox's today begins: `+3` or `-3` days,
+//!   hours and minutes as `04:30`, `-7n` seven days more for each row, `-60m` sixty minutes, `-1w`
+//!   one weekday, `+0w` the next weekday, `+90s` fewer than ninety days, by the symbol. A number of
+//!   undeclared kind has an `@` before it.
+//! - In a text, `{n}` is the number of the row, `{-7:%Y}` a part of a date, `{name}` an argument or
+//!   a known value of the security, and `{orders}` the option.
 //!
 //! A declared field without a value has the empty value of its kind.
 

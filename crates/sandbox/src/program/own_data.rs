@@ -1,9 +1,10 @@
 //! Rows of the user's own, from a folder:
 //!
-//! - `dividends.json`: a list of objects, in place of the invented ones of that endpoint;
-//! - `dividends/symbol=HK.00700.json`: those of the requests with this argument, or with several, separated by
-//!   commas;
-//! - `endpoints.toml`: endpoints that the service document does not show, whose rows are in files of their names.
+//! - `dividends.json`: a list of objects, in place of the invented rows of that endpoint;
+//! - `dividends/symbol=HK.00700.json`: the rows of the requests with this argument, or with
+//!   several, separated by commas;
+//! - `endpoints.toml`: endpoints that the service document does not show, whose rows are in files
+//!   with their names.
 
 use std::{
     collections::BTreeMap,

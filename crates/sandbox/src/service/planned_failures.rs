@@ -15,7 +15,8 @@ pub struct PlannedFailure {
     pub times: Option<u64>,
     /// The HTTP status of the response; 0 closes the connection without one.
     pub status: u16,
-    /// The code in the endpoint's own envelope; without it the response does not come from the endpoint.
+    /// The code in the endpoint's own envelope. Without it, the response does not come from the
+    /// endpoint.
     pub code: Option<i64>,
     /// The message.
     pub message: Option<String>,

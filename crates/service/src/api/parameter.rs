@@ -106,7 +106,7 @@ pub enum Argument {
     Integer(i128),
     /// A calendar date.
     Date(Date),
-    /// A point in time in microseconds since 1970, and the date that its own time zone shows for it.
+    /// A point in time in microseconds since 1970, and its date in its own time zone.
     Instant(i64, Date),
     /// A number with a fraction or an exponent, as its JSON text.
     Number(String),

@@ -104,7 +104,8 @@ pub enum Kind {
     Decimal,
     /// A point in time, counted from the Unix epoch; 0 and `""` are null.
     Timestamp(TimeUnit, Wire),
-    /// A calendar date, `YYYY-MM-DD` or `YYYY/MM/DD`, optionally with a time; `--` and `""` are null.
+    /// A calendar date, `YYYY-MM-DD` or `YYYY/MM/DD`, optionally with a time; `--` and `""` are
+    /// null.
     Date,
     /// A JSON object with these fields.
     Object(&'static [Field]),

@@ -55,7 +55,8 @@ impl EncryptedFileStore {
         Self::new(path.into(), Box::new(passphrase), Box::new(|| Ok(())))
     }
 
-    /// A file under a passphrase. `interrupt_check` is called repeatedly while waiting for its lock.
+    /// A file under a passphrase. `interrupt_check` is called repeatedly while waiting for its
+    /// lock.
     #[doc(hidden)]
     pub fn new(
         path: PathBuf,

@@ -21,8 +21,8 @@ pub(in crate::decode) fn find_non_digit(bytes: &[u8], from: usize) -> usize {
     find(bytes, from, word::first_non_digit, |byte| !byte.is_ascii_digit())
 }
 
-/// Sets a bit for each byte of these blocks that is a quote, backslash or control character; the first
-/// byte of a block has the least significant one.
+/// Sets a bit for each byte of these blocks that is a quote, backslash or control character. The
+/// first byte of a block has the least significant bit.
 pub(super) fn specials<'a>(blocks: impl Iterator<Item = &'a [u8; 64]>, words: &mut [[u8; 8]]) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {

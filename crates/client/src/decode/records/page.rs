@@ -1,4 +1,5 @@
-//! One response's list of records: the bytes as they were received, and the position of each record.
+//! One response's list of records: the bytes as they were received, and the position of each
+//! record.
 
 use std::{
     ops::Range,

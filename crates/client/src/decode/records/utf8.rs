@@ -19,8 +19,8 @@ impl Utf8Bytes {
 
     #[expect(unsafe_code, reason = "values are cut from the text on every access to a record")]
     pub fn as_str(&self) -> &str {
-        // SAFETY: `new` has checked these bytes, those of `default` are none, and the bytes behind a
-        // `Bytes` never change.
+        // SAFETY: `new` has checked these bytes, those of `default` are none, and the bytes behind
+        // a `Bytes` never change.
         unsafe { std::str::from_utf8_unchecked(&self.0) }
     }
 

@@ -19,8 +19,8 @@ pub fn days_since_1970(date: Date) -> Option<i32> {
 /// Returns the year, month and day of a number of days since 1970-01-01, in the Gregorian calendar.
 ///
 /// jiff's timestamps end at 9999-12-30. The algorithm is `civil_from_days` of
-/// <https://howardhinnant.github.io/date_algorithms.html>: years begin in March, so that a leap day is
-/// the last of its year, and repeat after 400 years.
+/// <https://howardhinnant.github.io/date_algorithms.html>: years begin in March, so that a leap day
+/// is the last of its year, and repeat after 400 years.
 pub fn date_of_days(days: i64) -> (i64, u8, u8) {
     const DAYS_OF_400_YEARS: i64 = 146_097;
     let days = days.saturating_add(719_468);

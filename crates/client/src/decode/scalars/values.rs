@@ -1,7 +1,7 @@
 //! Defines the values that each declared kind accepts: one rule for typed dicts and typed columns.
 //!
-//! A number may be sent as a JSON number or as text. A text field accepts any JSON value and keeps it
-//! as its JSON text. `null` is null for every kind, `""` for every kind but text.
+//! A number may be sent as a JSON number or as text. A text field accepts any JSON value and keeps
+//! it as its JSON text. `null` is null for every kind, and `""` for every kind except text.
 
 use std::borrow::Cow;
 
