@@ -27,7 +27,7 @@ use crate::{
     },
 };
 
-/// How long a token that is still valid is used after an early refresh has failed.
+/// Time to use a token that is still valid after an early refresh has failed.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Sends requests for tokens, with the proxy, certificates and limits of the client that uses them.

@@ -90,7 +90,7 @@ impl TypedFields {
                 let mut found = vec![None; self.kinds.len()];
                 let members = page.row(index)?;
                 for (name, json) in &members {
-                    // Of duplicate names, the last one counts.
+                    // The last of duplicate names counts.
                     if let Some(value) =
                         self.by_name.get(name.as_ref()).and_then(|at| found.get_mut(*at))
                     {

@@ -29,8 +29,8 @@ use super::{
 };
 use crate::error::{Advice, Delivery, Error, ErrorKind, Result, Unredacted};
 
-/// How long a connection may be unused before it is closed, in the shared client and in the
-/// blocking pool.
+/// Maximum idle time of a connection before it is closed, in the shared client and in the blocking
+/// pool.
 pub const IDLE_MAX: Duration = Duration::from_secs(90);
 
 /// Builds a client of the HTTP library. Without `tls`, nothing is encrypted on the way to a

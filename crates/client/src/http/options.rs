@@ -30,7 +30,8 @@ pub struct TransportOptions {
     /// Time limit of one attempt, from its first byte to the last of the response: 30 seconds by
     /// default.
     pub timeout: Duration,
-    /// How many times a failed attempt is repeated if the request is idempotent: 2 by default.
+    /// Number of times that a failed attempt is repeated if the request is idempotent: 2 by
+    /// default.
     pub max_retries: u32,
     /// The limit of requests per second.
     pub rate_limit: Option<ClientRate>,

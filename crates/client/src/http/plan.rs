@@ -68,7 +68,7 @@ fn overrides_method(name: &HeaderName) -> bool {
 /// The cursor of a page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Cursor<'a> {
-    /// Its location: a parameter of the query or a member of the body.
+    /// Location of the cursor: a parameter of the query or a member of the body.
     pub place: ParameterLocation,
     /// The name of the parameter.
     pub name: &'a str,

@@ -15,9 +15,9 @@ use crate::{
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 const BACKOFF_FIRST: Duration = Duration::from_millis(250);
 const BACKOFF_MAX: Duration = Duration::from_secs(8);
-/// How many times a call is sent again because the service said that it had not processed it: while
-/// no other call succeeds, and in all. After that, such a failure counts as any other. A connection
-/// that accepts 20 requests out of 64 turns some of them down again and again.
+/// Number of times that a call is sent again because the service said that it had not processed it:
+/// while no other call succeeds, and in all. After that, such a failure counts as any other. A
+/// connection that accepts 20 requests out of 64 turns some of them down again and again.
 const RESENDS_IN_A_ROW: u32 = 8;
 const RESENDS_MAX: u32 = 64;
 /// The longest wait before the first resend.

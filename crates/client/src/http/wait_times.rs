@@ -28,7 +28,7 @@ const EXPLAINED: [(&str, &str); 5] = [
     ("waiting for an access token", "check the token store and its locks"),
 ];
 
-/// How long one call has waited for each reason.
+/// Time that one call has waited for each reason.
 #[derive(Debug, Default)]
 pub struct WaitTimes(Mutex<[Duration; EXPLAINED.len()]>);
 

@@ -22,7 +22,7 @@ const MAX_REQUEST_BYTES: usize = 8 * 1024;
 /// Maximum number of headers. Browsers send about 20.
 const MAX_HEADERS: usize = 100;
 const READ_DEADLINE: Duration = Duration::from_secs(5);
-/// How long a page may take to reach the browser.
+/// Time limit for a page to reach the browser.
 const RESPONSE_DEADLINE: Duration = Duration::from_secs(2);
 
 pub struct Listener {

@@ -22,7 +22,7 @@ pub struct LoginOptions {
     pub redirect_port: u16,
     /// True to register a client with a secret.
     pub confidential: bool,
-    /// How long the user may take: 5 minutes by default.
+    /// Time limit for the user: 5 minutes by default.
     pub deadline: Duration,
     /// The options for sending requests.
     pub transport: TransportOptions,

@@ -10,7 +10,7 @@ use std::{
 
 use crate::error::NO_MODES;
 
-/// How long to wait for a file that another process or thread opens or replaces.
+/// Time to wait for a file that another process or thread opens or replaces.
 const IN_USE_TIMEOUT: Duration = Duration::from_secs(2);
 const IN_USE_INTERVAL: Duration = Duration::from_millis(5);
 

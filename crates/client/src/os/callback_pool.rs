@@ -22,7 +22,7 @@ use crate::{
 /// Number of callbacks that run at once, unless they take long. More would only wait for each
 /// other.
 const THREADS: usize = 64;
-/// How long a callback waits for others to end. After that it gets a thread of its own.
+/// Time that a callback waits for others to end. After that it gets a thread of its own.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 
 /// Permits for the callbacks that may begin at once.

@@ -15,7 +15,7 @@ const SECOND: i64 = 1_000_000;
 const MINUTE: i64 = 60 * SECOND;
 /// Units of the borders. The smallest unit is the minimum length of a window.
 const UNITS: [i64; 4] = [MICROS_PER_DAY, 60 * MINUTE, MINUTE, SECOND];
-/// How far a window's request extends beyond its own range.
+/// Time by which a window's request extends beyond its own range.
 const OVERLAP: i64 = 2 * SECOND;
 /// Distance from a border within which a window may receive records of its neighbor: the overlap,
 /// and a minute for a service whose ranges are exact to a minute.

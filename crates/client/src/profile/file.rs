@@ -18,7 +18,7 @@ use crate::{
     os::texts::text,
 };
 
-/// How long to wait for another process to finish its change.
+/// Time to wait for another process to finish its change.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 const MAX_LINKS: usize = 40;
 

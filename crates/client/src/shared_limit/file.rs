@@ -37,7 +37,7 @@ use crate::{
 /// stopped.
 const STOPPED_AFTER: Duration = Duration::from_millis(250);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
-/// How long the lock is unavailable before the file counts as unusable.
+/// Time without the lock after which the file counts as unusable.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(30);
 /// A request checks that the file is still at its path only if the last check is older than this,
 /// in nanoseconds. The check costs as much as all other work, and a process replaces the file only

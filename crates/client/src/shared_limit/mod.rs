@@ -30,8 +30,8 @@ use crate::{
     os::{origin::origin, process::shared},
 };
 
-/// How long before its turn a request leaves the queue of its process. A process reserves at most
-/// this much time, which is lost if the process ends.
+/// Time before its turn at which a request leaves the queue of its process. A process reserves at
+/// most this much time, which is lost if the process ends.
 const LOOKAHEAD: Duration = Duration::from_millis(20);
 /// A request that is later than this, because its process was stopped or the machine is busy,
 /// reserves another time: it would exceed the limit beside the requests of that moment.
@@ -83,7 +83,7 @@ pub struct Usage {
     pub used: f64,
     /// Approximate number that could still be sent: none while the service wants no requests.
     pub free: f64,
-    /// How long a request made now would wait.
+    /// Time that a request made now would wait.
     pub wait: Duration,
 }
 

@@ -7,11 +7,11 @@ const DECREASE: f64 = 0.5;
 /// The lowest rate. Requests that are rejected even at this rate are rejected for another reason
 /// than their frequency.
 const LOWEST_PER_SECOND: f64 = 0.5;
-/// How long a lowered rate takes to recover to this share of the rejected one, which was above the
+/// Time that a lowered rate takes to recover to this share of the rejected one, which was above the
 /// limit.
 const RECOVERY: Duration = Duration::from_secs(5);
 const RECOVERED: f64 = 0.7;
-/// How long the rate then takes to double, until it is this many times the recovered rate and is
+/// Time that the rate then takes to double, until it is this many times the recovered rate and is
 /// removed.
 const DOUBLING: Duration = Duration::from_secs(10);
 const REMOVED_AT: f64 = 4.0;

@@ -12,16 +12,16 @@ const SECOND: u64 = 1_000_000_000;
 /// Nothing is held back or reserved for longer. A stored time that is later does not come from this
 /// clock: it is from before the machine was started again, or the file was damaged.
 const AHEAD_MAX: u64 = 24 * 3600 * SECOND;
-/// How far the clock of a database's server may be set back before a new state begins. Up to then,
-/// requests wait.
+/// Maximum time by which the clock of a database's server may be set back without a new state. Up
+/// to then, requests wait.
 const SET_BACK_MAX: u64 = SECOND;
 /// A second has fewer requests than this.
 const COUNT_MAX: u64 = 1 << 32;
 /// Marks the format: its first version.
 const FORMAT: u64 = u64::from_le_bytes(*b"blrate01");
 const FIELDS: usize = 12;
-/// How long after its last request the lowest rate among those who share the limit applies to all
-/// of them.
+/// Time after its last request for which the lowest rate among those who share the limit applies to
+/// all of them.
 const LOWEST_FOR: u64 = 10 * SECOND;
 /// Length of an encoded state.
 pub const LENGTH: usize = FIELDS * 8;

@@ -89,7 +89,8 @@ fn a_client_that_sends_on_for_ever_does_not_keep_a_sandbox_from_stopping() {
         // time: that the sandbox stops by itself, before it would give up
         start.elapsed() < Duration::from_secs(2)
     };
-    // It gives up the wait for its own end after two seconds; a busy machine can make it late.
+    // The sandbox gives up the wait for its own end after two seconds; a busy machine can make it
+    // late.
     assert!((0..5).any(|_| stops_at_once()));
 }
 

@@ -13,7 +13,7 @@ use hyper::body::Frame;
 
 pub type Body = UnsyncBoxBody<Bytes, io::Error>;
 
-/// How long the first half of a truncated body gets to be sent before the connection is closed.
+/// Time for the first half of a truncated body to be sent before the connection is closed.
 const TRUNCATION_PAUSE: Duration = Duration::from_millis(20);
 
 /// Status, headers and body.

@@ -134,7 +134,8 @@ impl Declaration {
         Ok(Schema::Fields(Arc::from(self.record.as_slice())))
     }
 
-    /// Only the day before a date is known to be what such a service means.
+    /// Checks the names of a range, and that the field `before` can have dates: only the day before
+    /// a date is known to be what such a service means.
     fn check_dates(&self, range: &DateRange) -> Result<(), DeclarationError> {
         let name = match &range.next {
             NextEnd::At(path) => &path.join("."),

@@ -221,7 +221,7 @@ pub struct ApiFailure {
     pub headers: Vec<(String, String)>,
     /// The beginning of the response body.
     pub body: String,
-    /// How long the service asks the client to wait.
+    /// Time that the service asks the client to wait.
     pub retry_after: Option<Duration>,
 }
 

@@ -22,9 +22,9 @@ pub use state_folder::digest;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// How long to wait for another process to finish changing a file.
+/// Time to wait for another process to finish changing a file.
 const CHANGE_LOCK_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long to wait for another process to finish a refresh, with its retries.
+/// Time to wait for another process to finish a refresh, with its retries.
 pub(super) const REFRESH_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A store of the tokens of logins between runs: secrets by key. Every method may block. The stores
