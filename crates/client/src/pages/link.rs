@@ -59,8 +59,8 @@ impl<T: Clone + Send + Sync + 'static> Link<T> {
         drop(before);
     }
 
-    /// Waits for a request of this link. A failure is returned to one caller: the next caller sends
-    /// the request again.
+    /// Waits for a request of this link. A failure is not kept: the next caller sends the request
+    /// again.
     pub async fn wait(&self, request: Arc<Request<T>>) -> Result<T> {
         let outcome = request.outcome().await;
         if outcome.is_err() {
