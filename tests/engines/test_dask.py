@@ -255,8 +255,3 @@ def test_many_keys_of_a_declared_endpoint_are_a_frame(sandbox, client):
         boardlot_dask.from_keys(client, one, KLINE_SYMBOLS, npartitions=2) for one in (KLINE, other)
     )
     assert again._name == frame._name != others._name
-
-
-def test_another_method_is_refused_before_its_arguments(client):
-    with pytest.raises(TypeError, match="method is 'dividends'; expected 'fills_history'"):
-        boardlot_dask.from_range(client, "dividends", symbol="HK.00700", npartitions=2)

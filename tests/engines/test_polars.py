@@ -167,9 +167,3 @@ def test_every_query_has_the_result_of_an_eager_frame(listed, steps, columns, en
     if columns:
         lazy, eager = lazy.select(columns), eager.select(columns)
     assert lazy.collect(engine=engine).equals(eager)
-
-
-def test_a_pager_is_refused_with_what_it_can_do(client):
-    pager = client.fills_history("281756", "HK")
-    with pytest.raises(TypeError, match=r"not a pager; a pager becomes a frame .*to_polars"):
-        boardlot.polars.scan(pager)

@@ -1,9 +1,9 @@
 //! Clients of one service in several tokio runtimes, as tests with `#[tokio::test]` have them.
 
 use std::{
+    hint::black_box,
     sync::{Barrier, OnceLock},
     thread,
-    time::Duration,
 };
 
 use boardlot_client::{Client, ClientOptions, Credentials, endpoints::DIVIDENDS};
@@ -21,7 +21,7 @@ fn sandbox() -> &'static Sandbox {
     sandbox
 }
 
-/// A client that tells of each failure: it repeats nothing.
+/// A client without retries, so that each failure is seen.
 fn client() -> Client {
     let token = sandbox().add_bearer_token();
     let mut options = ClientOptions::of(Credentials::bearer(token).expect("a token"));
@@ -38,21 +38,26 @@ fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
+/// Computes for about as many milliseconds.
+fn compute(millions: u64) {
+    black_box((0..millions * 1_000_000).fold(0_u64, |sum, number| sum.rotate_left(5) ^ number));
+}
+
 /// Calls with a client of its own; in between, the runtime's only thread computes, and drives no connection.
-async fn test(calls: usize, computes_ms: u64) {
+async fn test(calls: usize, computes: u64) {
     let client = client();
     for _ in 0..calls {
         call(&client).await;
-        thread::sleep(Duration::from_millis(computes_ms));
+        compute(computes);
     }
 }
 
 macro_rules! tests {
-    ($($name:ident($calls:literal, $computes_ms:literal);)+) => {
+    ($($name:ident($calls:literal, $computes:literal);)+) => {
         $(
             #[tokio::test]
             async fn $name() {
-                test($calls, $computes_ms).await;
+                test($calls, $computes).await;
             }
         )+
     };
