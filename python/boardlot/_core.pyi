@@ -76,16 +76,19 @@ class RequestEvent:
 
     @property
     def id(self) -> int:
-        """A number that identifies the attempt in this process: its two events have the same number."""
+        """A number that identifies the attempt in this process: its two events have the same
+        number.
+        """
     @property
     def endpoint(self) -> str:
-        """The endpoint's name, as in errors: `"dividends"`. It is `"GET /path"` for a request of
-        your own.
+        """The endpoint's name, as in errors: `"dividends"`. It is `"GET /path"` for a request
+        of your own.
         """
     @property
     def route(self) -> str | None:
         """The endpoint's path with its placeholders, of which there are few:
-        `"/api/v1.0/quote/{symbol}/corporate-actions/dividends"`. None for a request of your own.
+        `"/api/v1.0/quote/{symbol}/corporate-actions/dividends"`. None for a request of your
+        own.
         """
     @property
     def method(self) -> str:
@@ -106,16 +109,19 @@ class ResponseEvent:
 
     @property
     def id(self) -> int:
-        """A number that identifies the attempt in this process: its two events have the same number."""
+        """A number that identifies the attempt in this process: its two events have the same
+        number.
+        """
     @property
     def endpoint(self) -> str:
-        """The endpoint's name, as in errors: `"dividends"`. It is `"GET /path"` for a request of
-        your own.
+        """The endpoint's name, as in errors: `"dividends"`. It is `"GET /path"` for a request
+        of your own.
         """
     @property
     def route(self) -> str | None:
         """The endpoint's path with its placeholders, of which there are few:
-        `"/api/v1.0/quote/{symbol}/corporate-actions/dividends"`. None for a request of your own.
+        `"/api/v1.0/quote/{symbol}/corporate-actions/dividends"`. None for a request of your
+        own.
         """
     @property
     def method(self) -> str:
@@ -162,8 +168,8 @@ class Response:
         """The HTTP status."""
     @property
     def headers(self) -> dict[str, str]:
-        """The headers by their names in any case, listed in lower case; the values of a repeated header are
-        joined by commas.
+        """The headers by their names in any case, listed in lower case; the values of a repeated
+        header are joined by commas.
         """
     @property
     def content(self) -> bytes:
@@ -195,7 +201,9 @@ class Explanation:
         """The headers that authorize and describe the request; tokens are redacted."""
     @property
     def rate_limit(self) -> str | None:
-        """The rate limit that applies to the request, and how much of it is free now; None without a limit."""
+        """The rate limit that applies to the request, and how much of it is free now; None without a
+        limit.
+        """
 
 @final
 class _DateRange:
@@ -250,9 +258,9 @@ def _load_endpoints(path: str | PathLike[str]) -> dict[str, _Endpoint]: ...
 class ApiKey:
     """An API key: its id, and the private key that signs the requests.
 
-    `key_id` is the id that the service assigned to the key. `private_key` is a path, PEM text or bytes,
-    in PKCS#8 (encrypted, if `password` is given) or PKCS#1. The algorithm is read from the key. Raises
-    `ConfigError` for a key that cannot be used; the error contains no part of the key.
+    `key_id` is the id that the service assigned to the key. `private_key` is a path, PEM text or
+    bytes, in PKCS#8 (encrypted, if `password` is given) or PKCS#1. The algorithm is read from the
+    key. Raises `ConfigError` for a key that cannot be used; the error contains no part of the key.
 
     >>> auth = bl.ApiKey("my-app-key", bl.generate_key().private_pem)
     >>> auth.algorithm, len(auth.sign(b"any bytes"))
@@ -286,13 +294,14 @@ class ApiKey:
         *,
         clock: Client | AsyncClient | None = None,
     ) -> dict[str, str]:
-        """The four headers that sign a request of another HTTP client: `X-Api-Key`, `X-Timestamp`, `X-Nonce` and
-        `Authorization`. Each call signs with the current time and a new nonce, so call it for each attempt.
+        """The four headers that sign a request of another HTTP client: `X-Api-Key`, `X-Timestamp`,
+        `X-Nonce` and `Authorization`. Each call signs with the current time and a new nonce, so
+        call it for each attempt.
 
-        `method`, `url` and `body` are those that are sent: the final, percent-encoded URL with its query, and
-        the raw bytes. `clock` is a client whose `clock_offset` corrects the time. Raises `ConfigError` for a URL
-        that an HTTP client would change before it sends it. `boardlot.auth` calls this for requests, httpx and
-        aiohttp.
+        `method`, `url` and `body` are those of the request as it is sent: the final,
+        percent-encoded URL with its query, and the raw bytes. `clock` is a client whose
+        `clock_offset` corrects the time. Raises `ConfigError` for a URL that an HTTP client would
+        change before it sends it. `boardlot.auth` calls this for requests, httpx and aiohttp.
 
         >>> auth = bl.ApiKey("my-app-key", bl.generate_key().private_pem)
         >>> headers = auth.headers("GET", "https://api.example.com/api/v1.0/server-time")
@@ -336,8 +345,9 @@ def signature_payload(
 ) -> bytes:
     """The canonical request (five lines) that is signed.
 
-    `timestamp_ms` is the value of `X-Timestamp`, in milliseconds since 1970. `method`, `path`, `query` (without
-    the question mark) and `body` are those of the request, exactly as they are sent.
+    `timestamp_ms` is the value of `X-Timestamp`, in milliseconds since 1970. `method`, `path`,
+    `query` (without the question mark) and `body` are those of the request, exactly as they are
+    sent.
 
     >>> payload = bl.signature_payload(1767571200000, "GET", "/api/v1.0/server-time")
     >>> payload.decode().splitlines()[:3]
@@ -346,16 +356,17 @@ def signature_payload(
 
 @final
 class OAuth:
-    """The tokens of a login. They are saved in a store and refreshed automatically, before they expire and
-    when the service rejects them: once for all threads, tasks and processes that share the store.
+    """The tokens of a login. They are saved in a store and refreshed automatically, before they expire
+    and when the service rejects them: once for all threads, tasks and processes that share the
+    store.
 
-    The constructor uses the tokens that an earlier `boardlot.login` saved in `store`; with `user`, the
-    tokens that `OAuthApp.fetch_token` saved for this user. `client_id` and `client_secret` come from the
-    registration. The tokens belong to one service: `base_url`, or the service of the first client that uses
-    them. Users share no tokens, refreshes or logouts.
+    The constructor uses the tokens that an earlier `boardlot.login` saved in `store`; with `user`,
+    the tokens that `OAuthApp.fetch_token` saved for this user. `client_id` and `client_secret` come
+    from the registration. The tokens belong to one service: `base_url`, or the service of the first
+    client that uses them. Users share no tokens, refreshes or logouts.
 
-    `scopes`, `expires_at` and every call of a client raise `LoginRequired` if there are no tokens or the
-    service no longer accepts them, and `StoreError` if the store cannot be read or written.
+    `scopes`, `expires_at` and every call of a client raise `LoginRequired` if there are no tokens
+    or the service no longer accepts them, and `StoreError` if the store cannot be read or written.
 
     >>> store = bl.MemoryStore()
     >>> flow = bl.begin_login(sandbox.base_url, store=store)
@@ -391,13 +402,14 @@ class OAuth:
         """The scopes that the user granted, such as `frozenset({"quote:read", "accid:*"})`."""
     @property
     def expires_at(self) -> datetime | None:
-        """The time at which the access token expires, as an aware UTC datetime; the token is refreshed before
-        then. None if the service did not send a lifetime: the token is then refreshed when the service
-        rejects it.
+        """The time at which the access token expires, as an aware UTC datetime; the token is refreshed
+        before then. None if the service did not send a lifetime: the token is then refreshed when
+        the service rejects it.
         """
     def logout(self) -> None:
-        """Deletes the tokens from the store, and the client's registration unless there is a `user`. If the
-        store has no tokens, nothing is written. Raises `StoreError` if the store cannot be read or written.
+        """Deletes the tokens from the store, and the client's registration unless there is a `user`.
+        If the store has no tokens, nothing is written. Raises `StoreError` if the store cannot be
+        read or written.
         """
 
 @disjoint_base
@@ -413,10 +425,11 @@ class _TokenStoreBase:
 
 @final
 class KeyringStore(_TokenStoreBase):
-    """The keychain of the operating system: Secret Service, Keychain or Credential Manager. For your own machine.
+    """The keychain of the operating system: Secret Service, Keychain or Credential Manager. For your
+    own machine.
 
-    Each method raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain text
-    instead. For an example of the methods, see `MemoryStore`.
+    Each method raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain
+    text instead. For an example of the methods, see `MemoryStore`.
     """
 
     def __new__(cls) -> Self: ...
@@ -424,13 +437,13 @@ class KeyringStore(_TokenStoreBase):
 
 @final
 class EncryptedFileStore(_TokenStoreBase):
-    """A file that is encrypted with AES-256-GCM. Argon2id derives the key from a passphrase. For servers and
-    containers.
+    """A file that is encrypted with AES-256-GCM. Argon2id derives the key from a passphrase. For
+    servers and containers.
 
-    `path` is the file; a missing folder is created, for its owner only. `passphrase` is a string, or a
-    callable without arguments that returns one and is called when it is needed. Each method raises
-    `StoreError` for a wrong passphrase, a modified file, or a file that other users can access; the file
-    is not changed.
+    `path` is the file; a missing folder is created, for its owner only. `passphrase` is a string,
+    or a callable without arguments that returns one and is called when the passphrase is needed.
+    Each method raises `StoreError` for a wrong passphrase, a modified file, or a file that other
+    users can access; the file is not changed.
 
     >>> store = bl.EncryptedFileStore(folder / "tokens", "a passphrase")
     >>> store.save("key", b"a secret")
@@ -477,8 +490,8 @@ class SchemaField:
         """The meaning of the field, in one line."""
     @property
     def zero_is_null(self) -> bool:
-        """True if 0 means that there is no value, so that columns have null in its place: for timestamps, and
-        where the service document says so.
+        """True if 0 means that there is no value, so that columns have null in its place: for
+        timestamps, and where the service document says so.
         """
     @property
     def values(self) -> str | None:
@@ -617,7 +630,9 @@ class _Batch:
 
 @final
 class Registration:
-    """A registered client: the record that the service returned, field by field. Its `repr` shows no secret."""
+    """A registered client: the record that the service returned, field by field. Its `repr` shows no
+    secret.
+    """
 
     @property
     def client_id(self) -> str:
@@ -627,13 +642,13 @@ class Registration:
         """The secret of a confidential client; None if the service issued none."""
     @property
     def client_name(self) -> str | None:
-        """The name that the consent page shows. Like the other optional attributes, it is None if the response
-        does not contain it.
+        """The name that the consent page shows. Like the other optional attributes, it is None if the
+        response does not contain it.
         """
     @property
     def redirect_uris(self) -> list[str]:
-        """The redirect URIs, as the service registered them; the requested ones if the response does not
-        contain any.
+        """The redirect URIs, as the service registered them; the requested ones if the response does
+        not contain any.
         """
     @property
     def grant_types(self) -> list[str] | None:
@@ -675,8 +690,8 @@ def _register_client(
 
 @final
 class AuthorizationRequest:
-    """The start of a login: send the user to the page at `url`; `state` and `code_verifier` are two strings
-    to keep in the user's session until the callback.
+    """The start of a login: send the user to the page at `url`; `state` and `code_verifier` are two
+    strings to keep in the user's session until the callback.
     """
 
     @property
@@ -687,7 +702,9 @@ class AuthorizationRequest:
         """The value that the callback must repeat; 43 random characters."""
     @property
     def code_verifier(self) -> str:
-        """The proof, sent with the code, that this application began the login; 43 random characters. A secret."""
+        """The proof, sent with the code, that this application began the login; 43 random characters.
+        A secret.
+        """
     def __reduce__(self) -> Any: ...
 
 @final
