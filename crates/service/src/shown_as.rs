@@ -1,4 +1,4 @@
-//! The `{:?}` of types that may hold secrets, or that have nothing else to show.
+//! The `{:?}` of types that may hold secrets, or that have nothing to show.
 
 /// Implements `Debug` for a type with this text alone: `shown_as!(Key, |key| "Key({})", key.id)`.
 #[macro_export]

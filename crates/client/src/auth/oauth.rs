@@ -24,8 +24,8 @@ use crate::{
 const USER_MAX_CHARS: usize = 256;
 
 /// The tokens of a login: the tokens of one client in a store, for one service. They are refreshed
-/// when needed, once for all callers that wait. In another run, `OAuth::new(client_id, None,
-/// store)` finds the tokens that a [`LoginFlow`](crate::LoginFlow) has stored.
+/// when needed, once for all callers that wait. In another run, the tokens that a
+/// [`LoginFlow`](crate::LoginFlow) has stored are found by `OAuth::new(client_id, None, store)`.
 pub struct OAuth {
     /// The id of the client.
     pub client_id: String,

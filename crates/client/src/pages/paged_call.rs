@@ -50,8 +50,8 @@ pub struct PagedCall {
     pub part: Option<usize>,
     /// The field that identifies a record, if the endpoint declares one.
     pub record_id: Option<String>,
-    /// The required arguments of a built-in endpoint, such as the account: `acc_id 281756,
-    /// trd_market HK`. The arguments of other requests may be secrets.
+    /// The required arguments of a built-in endpoint, such as `acc_id 281756, trd_market HK` for an
+    /// account. The arguments of other requests may be secrets.
     pub subject: Option<String>,
 }
 
