@@ -11,6 +11,7 @@ import random
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import boardlot as bl
@@ -19,6 +20,7 @@ from boardlot.archive import migration
 from boardlot.archive.typed_columns import built_in
 
 from ..support.processes import ROOT
+from ..support.threads import wait_until
 from .columns import check_columns
 from .service import fill
 
@@ -224,6 +226,66 @@ def test_an_older_version_may_write_until_the_last_transaction_of_a_migration(
     rows = older.sql("select price from fills where deal_id = 'again'").to_dicts()
     assert rows == [{"price": 7.5}]
     assert check_columns(older)
+
+
+def test_a_version_that_is_committed_after_later_ones_were_filled_has_its_columns(
+    older, client, monkeypatch
+):
+    """Its writer took its number before others, and ends after the batches of the migration."""
+    add_fills(older, 3)
+    columns = "id, series, identity, run, updated, code, record"
+    with older._database.transaction() as transaction:
+        ((*late,), *_) = transaction.execute(
+            f"select {columns} from fill_versions where id = (select max(id) - 1 "
+            "from fill_versions)"
+        )
+        transaction.execute("delete from fill_versions where id = ?", (late[0],))
+    fill_batches = migration._fill
+
+    def filled(database, lock):
+        fill_batches(database, lock)
+        with database.transaction() as transaction:
+            transaction.insert(f"fill_versions ({columns})", [late])
+
+    monkeypatch.setattr(migration, "_fill", filled)
+    older.update(client, ipos=["hk"])
+    assert older.sql("select count(price) as n from fills where deal_id = 'more1'").to_dicts() == [
+        {"n": 1}
+    ]
+    assert check_columns(older)
+
+
+def test_a_writer_of_other_columns_of_this_format_is_waited_for(address, connection, book, client):
+    """It has checked its columns, and commits while they are being replaced."""
+    import psycopg
+
+    book.put_fills(3)
+    table = built_in()["fills"].table
+    with bl.Archive(address) as archive, psycopg.connect(address) as writer:
+        archive.update(client, fills=[("281756", "HK")])
+        connection.execute(
+            f'set search_path to boardlot_archive; alter table "{table}" rename to other; '
+            f'alter index "{table}_u" rename to other_u; '
+            "update archive_columns set columns_table = 'other' where list = 'fills'; "
+            "update archive_views set digest = 'other'"
+        )
+        writer.execute("set search_path to boardlot_archive")
+        query = "select columns_table from archive_columns where list = 'fills' for share"
+        assert writer.execute(query).fetchall() == [("other",)]
+        one = fill("late", 10**15)
+        writer.execute(
+            "insert into fill_versions (series, identity, run, updated, code, record) "
+            "values (1, '[\"late\"]', 1, %s, 'HK.1', %s)",
+            (10**15, json.dumps(one)),
+        )
+        migrating = threading.Thread(target=migration.make_current, args=(archive._database, 30.0))
+        migrating.start()
+        waiting = "select 1 from pg_locks where not granted and relation::regclass::text = %s"
+        wait_until(lambda: connection.execute(waiting, ("archive_columns",)).fetchall())
+        writer.commit()
+        migrating.join()
+        assert len(archive.fills("281756", "HK")) == 4
+        assert check_columns(archive) == 8
 
 
 def test_one_process_migrates_at_a_time(older, client, monkeypatch):

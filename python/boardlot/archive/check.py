@@ -198,7 +198,11 @@ def _without_columns(
         values,
     )
     for of_key, count in rows:
-        text = f"{count} records have no typed columns, which are null in the views: it was damaged"
+        records = "1 record has" if count == 1 else f"{count} records have"
+        text = (
+            f"{records} no typed columns, which are null in the views; after "
+            "`delete from archive_columns`, the next update makes them"
+        )
         yield Finding("columns", name, of_key, text)
 
 

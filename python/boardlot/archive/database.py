@@ -113,6 +113,10 @@ class Database(Protocol):
     def drop_table(self, transaction: Transaction, name: str) -> None:
         """Drop a table, unless somebody reads it, or a view depends on it."""
 
+    def stop_writers(self, transaction: Transaction) -> None:
+        """Wait for all who store typed columns, and let nobody store any until the end of the
+        transaction."""
+
     def was_locked(self, error: StoreError) -> bool:
         """True if a statement has waited too long for somebody who reads."""
 
@@ -193,12 +197,11 @@ C = TypeVar("C")
 
 
 class Slot(Generic[C]):
-    """A connection, which one thread at a time uses, and how many there have been."""
+    """A connection, which one thread at a time uses."""
 
     def __init__(self) -> None:
         self.lock: AbstractContextManager[Any] = threading.RLock()
         self.connection: C | None = None
-        self.number = 0
 
 
 class DatabaseConnection(Database, Generic[C]):
@@ -228,11 +231,6 @@ class DatabaseConnection(Database, Generic[C]):
     def _error(self, error: Any) -> StoreError:
         """The archive's error for an error of the driver."""
 
-    @property
-    def connection_number(self) -> int:
-        """The connection's number in this process: one that was lost has taken its locks along."""
-        return self._own.value.number
-
     @contextmanager
     def _using(
         self, of: PerProcess[Slot[C]] | None = None, connect: Callable[[], C] | None = None
@@ -246,7 +244,6 @@ class DatabaseConnection(Database, Generic[C]):
                 if slot.connection is None or self._is_lost(slot.connection):
                     slot.connection = None
                     slot.connection = (connect or self._connect)()
-                    slot.number += 1
                 yield slot.connection
             except self.driver_error as error:
                 raise self._error(error) from error

@@ -13,7 +13,15 @@ import time
 from boardlot.archive.database import Database, Transaction, format_of
 from boardlot.archive.locks import WAIT, Lock
 from boardlot.archive.schema import FORMAT, change_tables
-from boardlot.archive.typed_columns import BATCH, TypedList, adopt, built_in, custom, tables
+from boardlot.archive.typed_columns import (
+    BATCH,
+    Position,
+    TypedList,
+    adopt,
+    built_in,
+    custom,
+    tables,
+)
 from boardlot.archive.views import define_views
 from boardlot.archive.waiting import check_cancelled, pause
 from boardlot.errors import StoreError
@@ -54,7 +62,7 @@ def _is_current(database: Database) -> bool:
         if format_of(snapshot) < FORMAT:
             return False
         known = tables(snapshot)
-    return all(known.get(name) == typed.table for name, typed in built_in().items())
+        return all(known.get(typed.name) == typed.table for typed in _lists(snapshot))
 
 
 def _lists(transaction: Transaction) -> list[TypedList]:
@@ -68,38 +76,24 @@ def _fill(database: Database, lock: Lock) -> None:
         lists = _lists(transaction)
         for typed in lists:
             typed.create(database, transaction)
-        end = _first_unpublished(transaction)
     for typed in lists:
-        is_complete = False
-        while not is_complete:
+        position: Position | None = typed.first
+        while position is not None:
             check_cancelled()
             with database.transaction(lock) as transaction:
-                before = None if typed.has_versions_by_list else end
-                is_complete = typed.fill(transaction, before=before, limit=BATCH) < BATCH
-
-
-def _first_unpublished(transaction: Transaction) -> int:
-    """The first version of a fill that its writer may write again: that of an unfinished read, or
-    the next one."""
-    ((last,),) = transaction.execute("select coalesce(max(id), 0) from fill_versions")
-    first = int(last) + 1
-    unfinished = "select id, published from series where run_start is not null"
-    for series in transaction.execute(unfinished):
-        query = "select min(id) from fill_versions where series = ? and run > ?"
-        ((found,),) = transaction.execute(query, series)
-        first = min(first, found or first)
-    return first
+                position = typed.fill(transaction, position, limit=BATCH, published=True)
 
 
 def _complete(database: Database, transaction: Transaction) -> None:
-    # First, so that no other process writes any more.
+    # First, so that no other process writes any more: neither an older version nor one of this
+    # format, whose columns are others.
     change_tables(database, transaction)
+    database.stop_writers(transaction)
     before = tables(transaction)
     lists = _lists(transaction)
     for typed in lists:
         typed.create(database, transaction)
-        while typed.fill(transaction, before=None, limit=BATCH) == BATCH:
-            pass
+        typed.fill_all(transaction)
         adopt(transaction, typed)
     define_views(database, transaction)
     for typed in lists:

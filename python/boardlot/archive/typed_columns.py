@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
 from boardlot import _core
 from boardlot.archive.database import (
@@ -40,6 +39,8 @@ BATCH = 5_000
 
 # A field's name, kind and unit.
 Column = tuple[str, str, str]
+# The number of a version, for those of lists after that of the list.
+Position = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -99,41 +100,52 @@ class TypedList:
         transaction.execute(f'delete from "{self.table}" where {condition}', (values,))
         return self.store(transaction, [(version,) for version in versions], texts)
 
-    def fill(self, transaction: Transaction, *, before: int | None, limit: int) -> int:
-        """Store the columns of the next versions that have none, and count them.
+    def fill(
+        self, transaction: Transaction, after: Position, *, limit: int, published: bool = False
+    ) -> Position | None:
+        """Store the columns of the next versions that have none.
 
         Args:
-            before: Only fills with a smaller number.
+            after: The version after which they are looked for.
             limit: The most versions.
-        """
-        if not self.has_versions_by_list:
-            condition, bounds = ("", []) if before is None else ("and id < ? ", [before])
-            after = self._last(transaction, "", [])
-            found = transaction.execute(
-                f"select id, record from fill_versions where id > ? {condition}"
-                f"order by id limit {limit}",
-                (after, *bounds),
-            )
-            self.store(transaction, [(one,) for one, _ in found], [text for _, text in found])
-            return len(found)
-        count = 0
-        lists = transaction.execute("select id from lists where list = ? order by id", (self.name,))
-        for (row,) in lists:
-            after = self._last(transaction, f"where {LIST} = ?", [row])
-            found = transaction.execute(
-                "select id, record from versions where list = ? and id > ? "
-                f"order by id limit {limit - count}",
-                (row, after),
-            )
-            self.store(transaction, [(row, one) for one, _ in found], [text for _, text in found])
-            count += len(found)
-            if count >= limit:
-                break
-        return count
+            published: Only versions that no writer changes any more.
 
-    def _last(self, transaction: Transaction, condition: str, values: list[Any]) -> int:
-        query = f'select coalesce(max({VERSION}), 0) from "{self.table}" {condition}'
-        return int(transaction.execute(query, values)[0][0])
+        Returns:
+            The last one; `None` if there are no more after it.
+        """
+        if self.has_versions_by_list:
+            # Of SQLite, a cross join is in this order, which is that of the versions.
+            source = "versions v cross join lists l where l.id = v.list and l.list = ? "
+            names, keys, values = ["v.list", "v.id"], [f"c.{LIST}", f"c.{VERSION}"], [self.name]
+        else:
+            source = "fill_versions v where true "
+            if published:
+                source = (
+                    "fill_versions v cross join series s where s.id = v.series "
+                    "and v.run <= s.published "
+                )
+            names, keys, values = ["v.id"], [f"c.{VERSION}"], []
+        marks, key = f"({', '.join('?' * len(names))})", ", ".join(names)
+        found = transaction.execute(
+            f"select {key}, v.record from {source} and ({key}) > {marks} and not exists "
+            f'(select 1 from "{self.table}" c where ({", ".join(keys)}) = ({key}) '
+            # Databases may read these rows as a whole, which are few after the last batch.
+            f"and ({', '.join(keys)}) > {marks}) order by {key} limit {limit}",
+            (*values, *after, *after),
+        )
+        self.store(transaction, [row[:-1] for row in found], [row[-1] for row in found])
+        return found[-1][:-1] if len(found) == limit else None
+
+    def fill_all(self, transaction: Transaction) -> None:
+        """Store the columns of all versions that have none."""
+        position: Position | None = self.first
+        while position is not None:
+            position = self.fill(transaction, position, limit=BATCH)
+
+    @property
+    def first(self) -> Position:
+        """Before all versions."""
+        return (0, 0) if self.has_versions_by_list else (0,)
 
     def _converted(self, texts: Sequence[str]) -> list[Row]:
         """Of each text, the names of the fields whose values could not be converted, and the

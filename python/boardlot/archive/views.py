@@ -11,7 +11,6 @@ from boardlot.archive.database import Database, Row, Transaction, digest
 from boardlot.archive.fill_versions import CURRENT, EVENTS
 from boardlot.archive.lists import LISTS
 from boardlot.archive.typed_columns import (
-    BATCH,
     LIST,
     VERSION,
     Column,
@@ -118,8 +117,7 @@ def define_custom(
         (typed.name, text),
     )
     typed.create(database, transaction)
-    while typed.fill(transaction, before=None, limit=BATCH) == BATCH:
-        pass
+    typed.fill_all(transaction)
     before = tables(transaction).get(typed.name)
     adopt(transaction, typed)
     define_views(database, transaction)

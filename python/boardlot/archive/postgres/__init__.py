@@ -278,6 +278,10 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
         else:
             transaction.execute("release unused; set local lock_timeout to default")
 
+    def stop_writers(self, transaction: Transaction) -> None:
+        # Writers lock rows of it; see `check_current`.
+        transaction.execute("lock table archive_columns in exclusive mode")
+
     def was_locked(self, error: StoreError) -> bool:
         return isinstance(error.__cause__, psycopg.errors.LockNotAvailable)
 

@@ -232,6 +232,10 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         query = view.query([(column, "null") for _, column, *_ in existing])
         transaction.execute(f'create view main."{name}" as {query}')
 
+    def stop_writers(self, transaction: Transaction) -> None:
+        # One transaction writes at a time.
+        pass
+
     def was_locked(self, error: StoreError) -> bool:
         # Readers do not keep a writer from it.
         return False
