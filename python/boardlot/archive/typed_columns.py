@@ -37,6 +37,8 @@ RECORD = "record"
 # The records of a batch.
 BATCH = 5_000
 
+INT64_MAX = 2**63 - 1
+
 # A field's name, kind and unit.
 Column = tuple[str, str, str]
 # The number of a version, for those of lists after that of the list.
@@ -103,38 +105,46 @@ class TypedList:
     def fill(
         self, transaction: Transaction, after: Position, *, limit: int, published: bool = False
     ) -> Position | None:
-        """Store the columns of the next versions that have none.
+        """Store the columns of those that have none of the next versions.
 
         Args:
             after: The version after which they are looked for.
-            limit: The most versions.
+            limit: How many versions are looked at, also those of other lists.
             published: Only versions that no writer changes any more.
 
         Returns:
             The last one; `None` if there are no more after it.
         """
+        columns, keys, table = ["id"], [VERSION], "fill_versions"
         if self.has_versions_by_list:
-            # Of SQLite, a cross join is in this order, which is that of the versions.
-            source = "versions v cross join lists l where l.id = v.list and l.list = ? "
-            names, keys, values = ["v.list", "v.id"], [f"c.{LIST}", f"c.{VERSION}"], [self.name]
-        else:
-            source = "fill_versions v where true "
-            if published:
-                source = (
-                    "fill_versions v cross join series s where s.id = v.series "
-                    "and v.run <= s.published "
-                )
-            names, keys, values = ["v.id"], [f"c.{VERSION}"], []
-        marks, key = f"({', '.join('?' * len(names))})", ", ".join(names)
+            columns, keys, table = ["list", "id"], [LIST, VERSION], "versions"
+        key = ", ".join(f"v.{column}" for column in columns)
+        marks = f"({', '.join('?' * len(columns))})"
+        # A range of numbers takes a database as long wherever it is.
+        ends = transaction.execute(
+            f"select {key} from {table} v where ({key}) > {marks} "
+            f"order by {key} limit 1 offset {limit - 1}",
+            after,
+        )
+        until: Position = ends[0] if ends else tuple(INT64_MAX for _ in after)
+        source, condition, values = f"{table} v", "", []
+        if self.has_versions_by_list:
+            source += " join lists l on l.id = v.list"
+            condition = "l.list = ? and l.id >= ? and l.id <= ? and "
+            values = [self.name, after[0], until[0]]
+        elif published:
+            source += " join series s on s.id = v.series"
+            condition = "v.run <= s.published and "
+        other = ", ".join(f"c.{column}" for column in keys)
         found = transaction.execute(
-            f"select {key}, v.record from {source} and ({key}) > {marks} and not exists "
-            f'(select 1 from "{self.table}" c where ({", ".join(keys)}) = ({key}) '
-            # Databases may read these rows as a whole, which are few after the last batch.
-            f"and ({', '.join(keys)}) > {marks}) order by {key} limit {limit}",
-            (*values, *after, *after),
+            f"select {key}, v.record from {source} where {condition}"
+            f"({key}) > {marks} and ({key}) <= {marks} "
+            f'and not exists (select 1 from "{self.table}" c where ({other}) = ({key}) '
+            f"and ({other}) > {marks} and ({other}) <= {marks}) order by {key}",
+            (*values, *after, *until, *after, *until),
         )
         self.store(transaction, [row[:-1] for row in found], [row[-1] for row in found])
-        return found[-1][:-1] if len(found) == limit else None
+        return until if ends else None
 
     def fill_all(self, transaction: Transaction) -> None:
         """Store the columns of all versions that have none."""
