@@ -13,7 +13,7 @@ def endpoint(name="flow", record=None, **options):
 @pytest.mark.parametrize(
     "record",
     [
-        *({name: "text"} for name in ("change", "Seen_At", "key", "record")),
+        *({name: "text"} for name in ("change", "Seen_At", "key", "record", "xmin", "tableOID")),
         {"a" * 63 + "x": "text", "a" * 63 + "y": "text"}, {"t": "seconds", "T": "text"},
     ],
 )  # fmt: skip

@@ -288,6 +288,17 @@ def test_a_writer_of_other_columns_of_this_format_is_waited_for(address, connect
         assert check_columns(archive) == 8
 
 
+def test_a_field_with_a_name_of_postgresql_s_own_is_in_the_record_alone(older, client):
+    """The older version has allowed it, in its views."""
+    with older._database.transaction() as transaction:
+        transaction.execute(
+            "update endpoints set fields = ? where name = 'tree'",
+            ('[["code", "text", ""], ["xmin", "decimal", ""]]',),
+        )
+    older.update(client, ipos=["hk"])
+    assert check_columns(older)
+
+
 def test_one_process_migrates_at_a_time(older, client, monkeypatch):
     database = older._database
     with database.lock("migrate:all").held(0.0):

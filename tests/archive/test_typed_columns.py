@@ -4,6 +4,7 @@
 """
 
 import csv
+import hashlib
 import io
 import json
 import os
@@ -307,6 +308,16 @@ def test_a_damaged_record_has_no_columns_and_those_beside_it_do():
         ("record", None),
         ("record", None),
     ]
+
+
+def test_any_number_of_values_of_a_record_may_not_be_of_their_kind(archive, book, client):
+    """Their names together are longer than a value in an index may be."""
+    names = [f"field_{hashlib.sha256(bytes([n])).hexdigest()}"[:60] for n in range(150)]
+    wide = bl.Endpoint(
+        "wide", "GET", "/api/v1.0/wide", rows="data.list", record=dict.fromkeys(names, "integer")
+    )
+    book.lists[wide.path] = [dict.fromkeys(names, "x")]
+    assert archive.update(client, lists=[(wide, {})]).unconverted == 150
 
 
 def test_another_set_of_built_in_columns_is_another_format():

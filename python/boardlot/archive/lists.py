@@ -228,6 +228,8 @@ TAKEN = re.compile(
 # The columns of views and changes besides the fields, and the longest name of one in PostgreSQL.
 COLUMNS = {"key", "seen_at", "change", "record"}
 COLUMN_MAX = 63
+# The columns that each table of PostgreSQL has.
+SYSTEM_COLUMNS = {"cmax", "cmin", "ctid", "tableoid", "xmax", "xmin"}
 
 
 def custom_list(given: Any) -> tuple[ListSpec, str]:
@@ -280,15 +282,16 @@ def custom_spec(endpoint: Endpoint) -> ListSpec:
     identity = (options.get("unique") or "",)
     spec = ListSpec(name, "", "", "key", identity, paged=paging is not None, endpoint=endpoint)
     fields = columns_of(spec.samples()[0])
-    columns = set(COLUMNS)
+    columns = COLUMNS | SYSTEM_COLUMNS
     for field, _, _ in fields:
         # Databases distinguish no upper and lower case.
         if field.lower() in columns or len(field.encode()) > COLUMN_MAX or "\0" in field:
             raise ConfigError(
                 f"the field {field!r} of the endpoint {name!r} cannot be a column of an archive; "
                 f"expected at most {COLUMN_MAX} bytes without U+0000, another name than "
-                f"{', '.join(sorted(COLUMNS))}, and a name that differs from the names of other "
-                "fields by more than upper and lower case",
+                f"{', '.join(sorted(COLUMNS))} and PostgreSQL's own "
+                f"({', '.join(sorted(SYSTEM_COLUMNS))}), and a name that differs from the "
+                "names of other fields by more than upper and lower case",
                 hint="Leave it out of the endpoint's `record`: the column `record` has all fields.",
             )
         columns.add(field.lower())

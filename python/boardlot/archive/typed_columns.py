@@ -24,7 +24,7 @@ from boardlot.archive.database import (
     digest,
     store_error,
 )
-from boardlot.archive.lists import LISTS, Series, columns_of
+from boardlot.archive.lists import LISTS, SYSTEM_COLUMNS, Series, columns_of
 from boardlot.errors import BoardlotError
 
 # Fields with other names are in `record` alone: no field has the names of the table's own columns.
@@ -34,6 +34,7 @@ LIST, VERSION, UNCONVERTED = '"@list"', '"@version"', '"@unconverted"'
 COLUMNS = 2
 # What is named instead of fields if a record cannot be read at all.
 RECORD = "record"
+NOT_COLUMNS = {RECORD, *SYSTEM_COLUMNS}
 # The records of a batch.
 BATCH = 5_000
 
@@ -75,14 +76,16 @@ class TypedList:
         if self.has_versions_by_list:
             key = f"{LIST} bigint not null, {VERSION} bigint not null"
         columns = [f'"{name}" {types[kind.split()[0]]}' for name, kind, _ in self.fields]
+        keys = [LIST, VERSION] if self.has_versions_by_list else [VERSION]
         if self.has_versions_by_list:
             columns.append(f"primary key ({LIST}, {VERSION})")
         transaction.execute(
             f'create table if not exists {database.schema_name}."{self.table}" '
             f"({', '.join([key, f'{UNCONVERTED} text', *columns])})"
         )
+        # Not of the names, which may be longer than an index allows.
         transaction.execute(
-            f'create index if not exists "{self.table}_u" on "{self.table}" ({UNCONVERTED}) '
+            f'create index if not exists "{self.table}_u" on "{self.table}" ({", ".join(keys)}) '
             f"where {UNCONVERTED} is not null"
         )
         database.share(transaction, [self.table])
@@ -180,10 +183,10 @@ class TypedList:
 
 def typed_list(name: str, fields: Iterable[Column]) -> TypedList:
     """A list with those of the fields that can have columns; databases distinguish no upper and
-    lower case."""
+    lower case. An older version has allowed more names."""
     by_name: dict[str, Column] = {}
     for field in fields:
-        if NAME.fullmatch(field[0]) and field[0].lower() != RECORD:
+        if NAME.fullmatch(field[0]) and field[0].lower() not in NOT_COLUMNS:
             by_name.setdefault(field[0].lower(), (field[0], field[1], field[2]))
     return TypedList(name, tuple(by_name.values()))
 
