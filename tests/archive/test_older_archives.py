@@ -214,8 +214,8 @@ def test_an_older_version_may_write_until_the_last_transaction_of_a_migration(
         transaction.execute(published)
     fill_batches, again = migration._fill, json.dumps(fill("again", 10**15, price="7.5"))
 
-    def filled(database, lock):
-        fill_batches(database, lock)
+    def filled(database, *others):
+        fill_batches(database, *others)
         with database.transaction() as transaction:
             transaction.execute(change, (again,))
             transaction.execute("update series set published = 3, run_start = null where id = 1")
@@ -242,8 +242,8 @@ def test_a_version_that_is_committed_after_later_ones_were_filled_has_its_column
         transaction.execute("delete from fill_versions where id = ?", (late[0],))
     fill_batches = migration._fill
 
-    def filled(database, lock):
-        fill_batches(database, lock)
+    def filled(database, *others):
+        fill_batches(database, *others)
         with database.transaction() as transaction:
             transaction.insert(f"fill_versions ({columns})", [late])
 

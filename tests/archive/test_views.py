@@ -5,6 +5,7 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
+from .columns import check_columns
 from .service import HK, path_of
 from .test_older_archives import statements
 
@@ -97,12 +98,39 @@ def test_a_view_that_makes_it_impossible_is_named_after_all_lists_were_updated(
     report = archive.update(client, **lists, on_error="collect")
     assert not report and [name for name, _ in report.errors] == ["views"]
     assert report.unchanged == 2
-    # Meanwhile it is as it was; an archive is opened all the same.
+    # Meanwhile it is as it was, also for new records; an archive is opened all the same.
     bl.Archive(address).close()
     assert str(archive.sql("select day from kline").to_dicts()[0]["day"]) == "2026-01-02"
+    book.lists["/api/v1.0/quote/HK.00700/history-kline"].append({"day": "2026-01-05"})
+    assert archive.update(client, **lists, on_error="collect").new == 1
+    assert str(connection.execute("select * from mart.last").fetchone()[0]) == "2026-01-05"
+    assert [one for one in archive.check() if one.kind == "columns"] == []
     connection.execute("drop view mart.last")
     assert archive.update(client, **lists)
-    assert archive.sql("select day from kline").to_dicts() == [{"day": "2026-01-02"}]
+    rows = archive.sql("select day from kline order by day").to_dicts()
+    assert rows == [{"day": "2026-01-02"}, {"day": "2026-01-05"}]
+
+
+def test_a_view_that_somebody_reads_shows_new_records_in_the_columns_that_it_has(
+    address, connection, filled_in_postgres, book, client
+):
+    """Also a field of another kind, which they have all once nobody reads it."""
+    import psycopg
+
+    archive, path = filled_in_postgres, "/api/v1.0/quote/HK.00700/history-kline"
+    later = [(kline(day="text", close="decimal"), KEY)]
+    with psycopg.connect(address) as reader:
+        reader.execute("select * from boardlot_archive.kline_history")
+        book.lists[path].append({"day": "2026-01-05", "close": "2.5"})
+        assert archive.update(client, lists=later).new == 1
+        assert columns(archive, "kline") == ["key", "day", "seen_at", "record"]
+        days = archive.sql("select day from kline order by day").to_dicts()
+        assert [str(row["day"]) for row in days] == ["2026-01-02", "2026-01-05"]
+        assert check_columns(archive) == 4
+    assert archive.update(client, lists=later).unchanged == 2
+    query = "select day, close from kline order by day"
+    assert [*archive.sql(query)] == [("2026-01-02", None), ("2026-01-05", 2.5)]
+    assert check_columns(archive) == 4
 
 
 @pytest.fixture
@@ -138,7 +166,7 @@ def test_a_migration_does_not_wait_for_a_long_reader_for_ever(address, connectio
     with bl.Archive(address, wait=1.0) as archive:
         with psycopg.connect(address) as reader:
             reader.execute("select * from boardlot_archive.fills")
-            with pytest.raises(bl.StoreError, match="lock timeout") as error:
+            with pytest.raises(bl.StoreError, match="another program is in a transaction") as error:
                 archive.update(client, ipos=["hk"])
             assert error.value.retryable
             assert reader.execute("select count(*) from boardlot_archive.fills").fetchone()

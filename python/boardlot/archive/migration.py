@@ -8,10 +8,10 @@ keeps older versions from writing. A migration that is killed continues after it
 from __future__ import annotations
 
 import logging
-import time
+from collections.abc import Sequence
 
-from boardlot.archive.database import Database, Transaction, format_of
-from boardlot.archive.locks import WAIT, Lock
+from boardlot.archive.database import Database, Transaction, format_of, store_error
+from boardlot.archive.locks import Lock
 from boardlot.archive.schema import FORMAT, change_tables
 from boardlot.archive.typed_columns import (
     BATCH,
@@ -22,8 +22,9 @@ from boardlot.archive.typed_columns import (
     custom,
     tables,
 )
-from boardlot.archive.views import define_views
-from boardlot.archive.waiting import check_cancelled, pause
+from boardlot.archive.view import Blocked
+from boardlot.archive.views import Kept, check_replaced, define_views, defining
+from boardlot.archive.waiting import check_cancelled
 from boardlot.errors import StoreError
 
 LOG = logging.getLogger("boardlot.archive")
@@ -43,18 +44,30 @@ def make_current(database: Database, wait: float) -> None:
         if _is_current(database):
             return
         LOG.info("the archive %s is migrated: its typed columns are made", database.name)
-        _fill(database, lock)
-        end = time.monotonic() + wait
-        while True:
-            try:
-                with database.defining() as transaction:
-                    lock.check()
-                    _complete(database, transaction)
-                return
-            except StoreError as error:
-                if not database.was_locked(error) or time.monotonic() >= end:
-                    raise
-            pause(WAIT)
+        _fill(database, lock, wait)
+
+        def complete(transaction: Transaction) -> None:
+            lock.check()
+            _complete(database, transaction)
+
+        try:
+            defining(database, wait, complete)
+        except Kept as kept:
+            raise _not_replaced(database, kept.blocked) from None
+
+
+def _not_replaced(database: Database, blocked: Sequence[Blocked]) -> StoreError:
+    names = ", ".join(one.view for one in blocked)
+    dependents = sorted({name for one in blocked for name in one.dependents})
+    reason = f"{', '.join(dependents)} depends on it" if dependents else "somebody reads it"
+    return store_error(
+        database.name,
+        f"cannot be migrated: the view {names} cannot be replaced, because {reason}",
+        retryable=not dependents,
+        hint="Drop what depends on it, run the same update again, and make it again."
+        if dependents
+        else "Run the same update again once nobody reads it.",
+    )
 
 
 def _is_current(database: Database) -> bool:
@@ -70,12 +83,16 @@ def _lists(transaction: Transaction) -> list[TypedList]:
     return [*built_in().values(), *custom(endpoints)]
 
 
-def _fill(database: Database, lock: Lock) -> None:
+def _fill(database: Database, lock: Lock, wait: float) -> None:
     """Store the columns of what no writer changes any more."""
-    with database.defining() as transaction:
-        lists = _lists(transaction)
+    lists: list[TypedList] = []
+
+    def create(transaction: Transaction) -> None:
+        lists[:] = _lists(transaction)
         for typed in lists:
             typed.create(database, transaction)
+
+    defining(database, wait, create)
     for typed in lists:
         position: Position | None = typed.first
         while position is not None:
@@ -95,7 +112,8 @@ def _complete(database: Database, transaction: Transaction) -> None:
         typed.create(database, transaction)
         typed.fill_all(transaction)
         adopt(transaction, typed)
-    define_views(database, transaction)
+    blocked = define_views(database, transaction)
     for typed in lists:
         if (unused := before.get(typed.name)) not in (None, typed.table):
+            check_replaced(typed, blocked)
             database.drop_table(transaction, unused)

@@ -24,8 +24,7 @@ from boardlot.archive.lists import ListSpec
 from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts
 from boardlot.archive.schema import ORDERS
-from boardlot.archive.typed_columns import built_in, check_current, typed_list
-from boardlot.archive.views import define_custom
+from boardlot.archive.typed_columns import built_in, check_current, stored_fields
 
 # A list that was read this much after the service's time was not: it was a clock that was wrong.
 AHEAD_MAX_US = 24 * 3600 * 1_000_000
@@ -83,11 +82,10 @@ def store_read(
     records, complete = read.records, read.complete
     with database.transaction(lock) as transaction:
         if spec.fields is None:
-            typed = built_in()[spec.name]
+            check_current(database, transaction, typed := built_in()[spec.name])
         else:
-            typed = typed_list(spec.name, spec.fields)
-            define_custom(database, transaction, typed, spec.fields)
-        check_current(database, transaction, typed)
+            # Those that its views show, which may be earlier ones; see `define_custom`.
+            typed = stored_fields(database, transaction, spec.name)
         row, read_at, snapshot = row_made(transaction, spec.place(key), "id, read_at, snapshot")
         is_wrong = read.fetch.at is not None and (read_at or 0) > read.now + AHEAD_MAX_US
         now = read.now if is_wrong else max(read.now, (read_at or 0) + 1)

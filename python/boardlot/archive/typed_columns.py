@@ -232,6 +232,27 @@ def check_current(database: Database, transaction: Transaction, typed: TypedList
         raise store_error(database.name, f"was {MIGRATED}", hint="Then run the same update again.")
 
 
+def stored_fields(database: Database, transaction: Transaction, name: str) -> TypedList:
+    """A custom endpoint as the archive has it, until the end of the transaction.
+
+    Raises:
+        StoreError: As `check_current`, or the archive has it no more.
+    """
+    # Before its fields are read, so that nobody replaces them.
+    query = f"select 1 from archive_columns where list = ?{database.for_share}"
+    transaction.execute(query, (name,))
+    query = "select name, fields from endpoints where name = ?"
+    for typed in custom(transaction.execute(query, (name,))):
+        check_current(database, transaction, typed)
+        return typed
+    raise store_error(
+        database.name,
+        f"went back to an earlier state while {name} was read, such as that of a backup",
+        retryable=True,
+        hint="Run the same update again.",
+    )
+
+
 def adopt(transaction: Transaction, typed: TypedList) -> None:
     """Make a table, which is complete, that of its list."""
     transaction.execute(

@@ -23,7 +23,9 @@ from boardlot.archive.locks import Lock
 from boardlot.archive.migration import make_current
 from boardlot.archive.report import Counts, Name, UpdateReport
 from boardlot.archive.side_by_side import side_by_side
-from boardlot.archive.views import check_name, replace_views
+from boardlot.archive.typed_columns import typed_list
+from boardlot.archive.view import Blocked
+from boardlot.archive.views import check_name, define_custom, replace_views
 from boardlot.errors import (
     ApiError,
     AuthenticationError,
@@ -89,6 +91,7 @@ def update(work: Update) -> UpdateReport:
             check_name(work.database.read, spec.name)
         check_service(work.database, spec.place(key), f"{spec.name} {key}", work.client)
     make_current(work.database, work.wait)
+    kept = define_endpoints(work)
     reads: list[ReadOfList] = [
         (("fills", (series.account, series.market)), FillReader(work, series, clock).update)
         for series in work.fills
@@ -98,14 +101,27 @@ def update(work: Update) -> UpdateReport:
     ]
     read_each(report, reads)
     report.periods.update(periods(work))
-    replace_outdated_views(work.database, report)
+    replace_outdated_views(work.database, report, kept)
     return report
 
 
-def replace_outdated_views(database: Database, report: UpdateReport) -> None:
+def define_endpoints(work: Update) -> list[Blocked]:
+    """Make the columns and views of custom endpoints, and return the views that could not be
+    replaced."""
+    blocked: list[Blocked] = []
+    for spec in {spec.name: spec for spec, _ in work.lists}.values():
+        if spec.fields is not None:
+            typed = typed_list(spec.name, spec.fields)
+            blocked += define_custom(work.database, typed, spec.fields, work.wait)
+    return blocked
+
+
+def replace_outdated_views(
+    database: Database, report: UpdateReport, kept: Sequence[Blocked] = ()
+) -> None:
     """Replace views that are not those of this version, or that somebody was reading; report those
-    that cannot be replaced."""
-    blocked = replace_views(database)
+    that cannot be replaced, also those that were `kept` before."""
+    blocked = [one for one in (*kept, *replace_views(database)) if one.dependents]
     if not blocked:
         return
     names = ", ".join(one.view for one in blocked)

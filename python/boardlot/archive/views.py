@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from typing import Any
 
-from boardlot.archive.database import Database, Row, Transaction, digest
+from boardlot.archive.database import Database, Row, Transaction, digest, store_error
 from boardlot.archive.fill_versions import CURRENT, EVENTS
 from boardlot.archive.lists import LISTS
+from boardlot.archive.locks import WAIT
 from boardlot.archive.typed_columns import (
     LIST,
     VERSION,
@@ -21,7 +23,8 @@ from boardlot.archive.typed_columns import (
     tables,
 )
 from boardlot.archive.view import Blocked, View
-from boardlot.errors import ConfigError
+from boardlot.archive.waiting import pause
+from boardlot.errors import ConfigError, StoreError
 
 # Views, each with the table of its columns.
 Views = dict[str, tuple[View, "str | None"]]
@@ -32,11 +35,15 @@ def are_current(database: Database, transaction: Transaction) -> bool:
     return not _outdated(database, transaction)
 
 
-def define_views(database: Database, transaction: Transaction) -> list[Blocked]:
-    """Create the views that differ from those of this version, and return those that could not be
-    replaced: they are as they were."""
+def define_views(
+    database: Database, transaction: Transaction, only: Collection[str] | None = None
+) -> list[Blocked]:
+    """Create the views that differ from those of this version, or `only` some of them, and return
+    those that could not be replaced: they are as they were."""
     blocked: list[Blocked] = []
     for name, (view, made_of) in _outdated(database, transaction).items():
+        if only is not None and name not in only:
+            continue
         is_read = any(not one.dependents for one in blocked)
         found = database.replace_view(transaction, name, view, wait=not is_read)
         if found is not None:
@@ -99,30 +106,101 @@ def check_name(rows: Callable[[str, Sequence[Any]], list[Row]], name: str) -> No
         )
 
 
+class Kept(Exception):
+    """Ends a transaction, since views of a list could not be replaced: it keeps its columns too, as
+    they are what the views show."""
+
+    def __init__(self, blocked: list[Blocked]) -> None:
+        super().__init__(blocked)
+        self.blocked = blocked
+
+
+def check_replaced(typed: TypedList, blocked: Sequence[Blocked]) -> None:
+    """Make sure that the views of a list show the columns that it has now.
+
+    Raises:
+        Kept: One of them could not be replaced.
+    """
+    own = [one for one in blocked if one.view in _views_of(typed)]
+    if own:
+        raise Kept(own)
+
+
+def _views_of(typed: TypedList) -> set[str]:
+    return {typed.name, f"{typed.name}_history"}
+
+
+def defining(database: Database, wait: float, work: Callable[[Transaction], None]) -> None:
+    """Change columns and views in one transaction, once nobody keeps it from that.
+
+    Raises:
+        StoreError: Somebody has been reading or writing for `wait` seconds.
+    """
+    end = time.monotonic() + wait
+    while True:
+        try:
+            with database.defining() as transaction:
+                work(transaction)
+            return
+        except StoreError as error:
+            if not database.was_locked(error):
+                raise
+            if time.monotonic() >= end:
+                raise store_error(
+                    database.name,
+                    "cannot get its new columns: another program is in a transaction that has "
+                    f"been reading or writing it for {wait:g} seconds",
+                    retryable=True,
+                    hint="Run the same update again once that transaction has ended; "
+                    "`select * from pg_stat_activity` lists it.",
+                ) from error
+        pause(WAIT)
+
+
 def define_custom(
-    database: Database, transaction: Transaction, typed: TypedList, fields: list[Column]
-) -> None:
-    """Make the columns and the views of a custom endpoint, if its fields are new."""
-    check_name(transaction.execute, typed.name)
+    database: Database, typed: TypedList, fields: list[Column], wait: float
+) -> list[Blocked]:
+    """Make the columns and the views of a custom endpoint, if its fields are new.
+
+    Returns:
+        The views that could not be replaced: the archive has it with its other fields still.
+
+    Raises:
+        StoreError: As `defining`.
+    """
     text = json.dumps(fields)
-    # One process at a time: others that store its records wait, or are waited for.
-    found = transaction.execute(
-        f"select fields from endpoints where name = ?{database.for_share}", (typed.name,)
-    )
-    if found == [(text,)]:
-        return
-    transaction.execute(
-        "insert into endpoints (name, fields) values (?, ?) "
-        "on conflict (name) do update set fields = excluded.fields",
-        (typed.name, text),
-    )
-    typed.create(database, transaction)
-    typed.fill_all(transaction)
-    before = tables(transaction).get(typed.name)
-    adopt(transaction, typed)
-    define_views(database, transaction)
-    if before not in (None, typed.table):
-        database.drop_table(transaction, before)
+
+    def is_defined(transaction: Transaction) -> bool:
+        query = "select fields from endpoints where name = ?"
+        return transaction.execute(query, (typed.name,)) == [(text,)]
+
+    def define(transaction: Transaction) -> None:
+        # Another process may have been first.
+        if is_defined(transaction):
+            return
+        check_name(transaction.execute, typed.name)
+        before = tables(transaction).get(typed.name)
+        transaction.execute(
+            "insert into endpoints (name, fields) values (?, ?) "
+            "on conflict (name) do update set fields = excluded.fields",
+            (typed.name, text),
+        )
+        typed.create(database, transaction)
+        # First, so that no other process stores records until the end.
+        adopt(transaction, typed)
+        typed.fill_all(transaction)
+        check_replaced(typed, define_views(database, transaction, _views_of(typed)))
+        if before not in (None, typed.table):
+            database.drop_table(transaction, before)
+
+    with database.snapshot() as snapshot:
+        if is_defined(snapshot):
+            return []
+    try:
+        defining(database, wait, define)
+    except Kept as kept:
+        return kept.blocked
+    return []
 
 
 def _of_fills(database: type[Database], typed: TypedList) -> Views:
