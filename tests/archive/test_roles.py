@@ -8,6 +8,11 @@ import pytest
 from . import service as archive_service
 
 ACCOUNT, MARKET = archive_service.HK
+# The rights of who may only read.
+READS = (
+    "grant usage on schema boardlot_archive to {}",
+    "grant select on all tables in schema boardlot_archive to {}",
+)
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +59,13 @@ def as_role(address, name):
     return address.replace("boardlot@", f"{name}@")
 
 
+def test_who_may_only_read_opens_an_archive_whose_views_are_older(filled, connection, roles):
+    roles("only_reads", *READS)
+    connection.execute("update boardlot_archive.archive_views set digest = 'older'")
+    with bl.Archive(as_role(filled, "only_reads")) as archive:
+        assert len(archive.sql("select * from fills")) == 3
+
+
 def test_a_standby_is_read_and_not_written(standby, filled, book, client):
     standby.wait_until_it_has(filled)
     with bl.Archive(standby.of(filled)) as archive:
@@ -76,8 +88,7 @@ def test_a_standby_is_read_and_not_written(standby, filled, book, client):
 def test_a_role_that_may_only_read_reads(filled, roles, connection, client):
     roles(
         "reader",
-        "grant usage on schema boardlot_archive to {}",
-        "grant select on all tables in schema boardlot_archive to {}",
+        *READS,
     )
     with bl.Archive(as_role(filled, "reader")) as archive:
         assert len(archive.fills(ACCOUNT, MARKET).all()) == 3
@@ -113,8 +124,7 @@ def test_a_password_is_read_from_the_file_of_libpq(postgres, filled, roles, tmp_
     roles(
         "careful",
         "alter role {} password 'of the file'",
-        "grant usage on schema boardlot_archive to {}",
-        "grant select on all tables in schema boardlot_archive to {}",
+        *READS,
     )
     postgres.ask_for_password("careful")
     file = tmp_path / "pgpass"

@@ -17,6 +17,8 @@ from functools import partial
 import boardlot as bl
 import pytest
 from boardlot.archive.database import digest
+from boardlot.archive.fills import FillStore
+from boardlot.archive.lists import Series
 from boardlot.archive.schema import FORMAT
 from boardlot.archive.typed_columns import built_in
 
@@ -299,6 +301,22 @@ def test_a_fill_that_is_stored_again_before_its_read_ends_has_its_last_columns(
     check_columns(archive)
 
 
+def test_a_value_of_a_fill_that_is_stored_again_in_its_read_is_counted_once(archive):
+    """Two values that are no prices, one after the other."""
+    store = FillStore(archive._database, Series(*HK))
+    store.begin(1, 9)
+
+    def counted(updated, **values):
+        one = fill(1, updated, **values)
+        return store.store({"1": ("1", updated, "HK.1", json.dumps(one))}, "page").unconverted
+
+    assert [counted(5, price="x"), counted(6, price="y"), counted(7, price="z", qty="z")] == [
+        1,
+        0,
+        1,
+    ]
+
+
 def test_a_damaged_record_has_no_columns_and_those_beside_it_do():
     typed = built_in()["fills"]
     rows = typed._converted(['{"qty":"5"}', "{damaged", '{"qty":"6"},{"qty":"7"}'])
@@ -355,9 +373,6 @@ def test_a_writer_of_other_columns_is_stopped_in_words(archive, book, client):
     archive.update(client, fills=[HK])
     with archive._database.transaction() as transaction:
         transaction.execute("update archive_columns set columns_table = 'x' where list = 'fills'")
-    from boardlot.archive.fills import FillStore
-    from boardlot.archive.lists import Series
-
     store = FillStore(archive._database, Series(*HK))
     new = fill(9, book.now() - 5)
     with pytest.raises(bl.StoreError, match="migrated by a newer boardlot"):

@@ -141,6 +141,28 @@ def filled_in_postgres(address, book, client):
         yield archive
 
 
+def test_a_view_with_columns_of_other_types_keeps_its_grants_and_its_comment(
+    connection, filled_in_postgres, client
+):
+    connection.execute(
+        "drop role if exists reads_one; create role reads_one; "
+        "grant select on boardlot_archive.kline to reads_one with grant option; "
+        "grant select on boardlot_archive.kline to public; "
+        "comment on view boardlot_archive.kline is 'it''s 100 % ours?'"
+    )
+    query = (
+        "select oid, (select array_agg(one::text order by one::text) from unnest(relacl) one), "
+        "obj_description(oid) from pg_class where relname = 'kline'"
+    )
+    try:
+        number, *before = connection.execute(query).fetchone()
+        assert filled_in_postgres.update(client, lists=[(kline(day="text"), KEY)])
+        later, *after = connection.execute(query).fetchone()
+        assert later != number and after == before
+    finally:
+        connection.execute("drop owned by reads_one; drop role reads_one")
+
+
 def test_a_long_reader_delays_a_view_and_blocks_nobody(
     address, connection, filled_in_postgres, client
 ):

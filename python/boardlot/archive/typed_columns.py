@@ -95,15 +95,20 @@ class TypedList:
         kind of their field."""
         rows = self._converted(texts)
         transaction.append(self._into, [(*key, *row) for key, row in zip(keys, rows, strict=True)])
-        return sum(row[0].count(",") + 1 for row in rows if row[0] is not None)
+        return sum(_count(names) for names, *_ in rows)
 
     def replace(
         self, transaction: Transaction, versions: Sequence[int], texts: Sequence[str]
     ) -> int:
-        """The same for versions of fills that were written again."""
+        """The same for versions of fills that were written again; how many more values than
+        before."""
         condition, values = transaction.among(VERSION, versions)
+        query = f'select {UNCONVERTED} from "{self.table}" where {condition}'
+        before = sum(_count(names) for (names,) in transaction.execute(query, (values,)))
         transaction.execute(f'delete from "{self.table}" where {condition}', (values,))
-        return self.store(transaction, [(version,) for version in versions], texts)
+        after = self.store(transaction, [(version,) for version in versions], texts)
+        # An update that was killed may have counted those before.
+        return max(0, after - before)
 
     def fill(
         self, transaction: Transaction, after: Position, *, limit: int, published: bool = False
@@ -179,6 +184,11 @@ class TypedList:
             if len(rows) == 1:
                 return rows[0]
         return (RECORD, *[None] * len(self.fields))
+
+
+def _count(names: str | None) -> int:
+    """How many names of fields these are."""
+    return 0 if names is None else names.count(",") + 1
 
 
 def typed_list(name: str, fields: Iterable[Column]) -> TypedList:

@@ -46,6 +46,19 @@ select distinct case a.grantee when 0 then 'public' else quote_ident(r.rolname) 
 from pg_class c cross join aclexplode(c.relacl) a left join pg_roles r on r.oid = a.grantee
 where c.oid = '{SCHEMA}.fill_versions'::regclass and a.privilege_type = 'SELECT'
 and a.grantee <> c.relowner"""
+MAY_DEFINE = f"""\
+select current_setting('transaction_read_only') = 'off' and pg_has_role(relowner, 'usage')
+from pg_class where oid = '{SCHEMA}.archive_views'::regclass"""
+# The statements that make a view's grants and its comment again.
+KEPT = f"""\
+select format('grant %%s on {SCHEMA}.%%I to %%s%%s', a.privilege_type, c.relname,
+    case a.grantee when 0 then 'public' else quote_ident(r.rolname) end,
+    case when a.is_grantable then ' with grant option' else '' end)
+from pg_class c cross join aclexplode(c.relacl) a left join pg_roles r on r.oid = a.grantee
+where c.oid = to_regclass(?) and a.grantee <> c.relowner
+union all select format('comment on view {SCHEMA}.%%I is %%L', c.relname, d.description)
+from pg_class c join pg_description d on d.objoid = c.oid and d.objsubid = 0
+where c.oid = to_regclass(?) and d.classoid = 'pg_class'::regclass"""
 # In the detail of an error: "view mart.sums depends on view dividends".
 DEPENDENT = re.compile(r"^(.+?) depends on ", re.MULTILINE)
 # Only one process at a time creates the tables.
@@ -169,7 +182,10 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
                 query = "select 1 from pg_namespace where nspname = ?"
                 if not transaction.execute(query, (SCHEMA,)):
                     transaction.execute(f"create schema {SCHEMA}")
-                schema.prepare(self, transaction, tables)
+                is_ready = schema.is_ready(self, transaction, tables)
+                # Who may only read has the views that there are.
+                if not is_ready and (not tables or transaction.execute(MAY_DEFINE) == [(True,)]):
+                    schema.prepare(self, transaction, tables)
         except BaseException:
             connection.close()
             raise
@@ -241,7 +257,11 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
         # As in place, or, with columns of other types, as a new one.
         ways = (
             (f"create or replace view {full_name} as {query}",),
-            (f"drop view {full_name}", f"create view {full_name} as {query}"),
+            (
+                f"drop view {full_name}",
+                f"create view {full_name} as {query}",
+                *(one for (one,) in transaction.execute(KEPT, (full_name, full_name))),
+            ),
         )
         timeout = LOCK_TIMEOUT_MS if wait else 1
         for statements in ways:
