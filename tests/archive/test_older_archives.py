@@ -299,6 +299,33 @@ def test_a_field_with_a_name_of_postgresql_s_own_is_in_the_record_alone(older, c
     assert check_columns(older)
 
 
+def test_other_columns_of_a_view_that_somebody_reads_are_not_those_of_the_archive_yet(
+    address, connection, client
+):
+    """Otherwise it would show nothing of what is stored from then on."""
+    import psycopg
+
+    table, formats = built_in()["ipos"].table, "select columns_table from archive_columns"
+    with bl.Archive(address) as archive, psycopg.connect(address) as reader:
+        archive.update(client, ipos=["hk"])
+        connection.execute(
+            f'set search_path to boardlot_archive; alter table "{table}" rename to other; '
+            f'alter index "{table}_u" rename to other_u; '
+            "update archive_columns set columns_table = 'other' where list = 'ipos'; "
+            "update archive_views set digest = 'other' where name like 'ipos%'"
+        )
+        reader.execute("select * from boardlot_archive.ipos")
+        with pytest.raises(bl.StoreError, match="ipos cannot be replaced, because") as error:
+            archive.update(client, ipos=["hk"])
+        assert error.value.retryable
+        assert ("other",) in archive._database.read(formats)
+        reader.rollback()
+        archive.update(client, ipos=["hk"])
+        assert (table,) in archive._database.read(formats)
+        names = "select 1 from pg_class where relname = 'other'"
+        assert not archive._database.read(names)
+
+
 def test_one_process_migrates_at_a_time(older, client, monkeypatch):
     database = older._database
     with database.lock("migrate:all").held(0.0):

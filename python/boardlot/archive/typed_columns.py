@@ -126,6 +126,11 @@ class TypedList:
         columns, keys, table = ["id"], [VERSION], "fill_versions"
         if self.has_versions_by_list:
             columns, keys, table = ["list", "id"], [LIST, VERSION], "versions"
+            query = "select min(id) from lists where list = ? and id >= ?"
+            ((first,),) = transaction.execute(query, (self.name, after[0]))
+            if first is None:
+                return None
+            after = max(after, (first, 0))
         key = ", ".join(f"v.{column}" for column in columns)
         marks = f"({', '.join('?' * len(columns))})"
         # A range of numbers takes a database as long wherever it is.
