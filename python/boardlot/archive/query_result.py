@@ -224,7 +224,7 @@ def _type_of(values: list[Any], kinds: set[type]) -> str:
 
 OTHER = "other"
 IF_EMPTY = {"text or time": "text", "computed time": "timestamp"}
-OF_TYPES = {
+OF_TYPES: dict[type[object], str] = {
     bool: "flag",
     int: "integer",
     float: "number",
