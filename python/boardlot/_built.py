@@ -98,10 +98,8 @@ class Built:
                 positional, named = vars(self).pop("_boardlot_arguments")
                 self.__init__(*positional, **named)
                 return self._boardlot_core
-            from ._support.clients import missing_attribute, not_initialized
+            from ._support.clients import missing_attribute
 
-            if "_boardlot_core" not in vars(self):
-                raise not_initialized(self)
             raise missing_attribute(self, name)
 
         def __setattr__(self, name, value):

@@ -89,11 +89,9 @@ class ClientBase:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name):
-            from ._support.clients import missing_attribute, not_initialized
+            from ._support.clients import missing_attribute, not_documented
 
-            if "_boardlot_core" not in vars(self):
-                raise not_initialized(self)
-            raise missing_attribute(self, name)
+            raise missing_attribute(self, name, not_documented(name))
 
         def __setattr__(self, name, value):
             if name in _CLIENT_OPTIONS:

@@ -238,6 +238,8 @@ def test_a_misspelled_attribute_is_met_by_the_nearest_name(client, sandbox):
         (client, "dividend", "dividends"),
         (client, "fill_history", "fills_history"),
         (sandbox, "base_ulr", "base_url"),
+        # The sandbox has what the service does not document.
+        (sandbox, "account", "accounts"),
         (bl, "Cliennt", "Client"),
     ]:
         with pytest.raises(AttributeError) as caught:

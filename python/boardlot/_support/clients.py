@@ -21,17 +21,21 @@ UNDOCUMENTED = frozenset(
 )  # fmt: skip
 
 
-def missing_attribute(instance: object, name: str) -> AttributeError:
-    """The error for an attribute that an object does not have."""
-    kind = type(instance)
+def missing_attribute(built: object, name: str, instead: str = "") -> AttributeError:
+    """The error for an attribute that an object with a core does not have, with what to use
+    instead: by default, the nearest name."""
+    kind = type(built)
+    if "_boardlot_core" not in vars(built):
+        text = f"{kind.__name__}.__init__ has to call super().__init__()"
+        return AttributeError(text, obj=built)
     text = f"{kind.__name__!r} object has no attribute {name!r}"
     if not name.startswith("_"):
         from boardlot._support.messages.nearest import did_you_mean
 
         known = [word for word in dir(kind) if not word.startswith("_")]
-        text += not_documented(name) or did_you_mean(name, known)
-    # Made without the name, with which a traceback would repeat the suggestion.
-    return AttributeError(text, obj=instance)
+        text += instead or did_you_mean(name, known)
+    # Without its name, which would make a traceback repeat the suggestion.
+    return AttributeError(text, obj=built)
 
 
 def not_documented(name: str) -> str:
@@ -43,12 +47,6 @@ def not_documented(name: str) -> str:
         "of simulated trading and crypto: `sim_orders`, `sim_positions`, `crypto_orders`; if you "
         "know a path for it, call `client.request(...)`, or declare a `bl.Endpoint`"
     )
-
-
-def not_initialized(instance: object) -> AttributeError:
-    """The error for an object whose class has a constructor that does not call boardlot's."""
-    name = type(instance).__name__
-    return AttributeError(f"{name}.__init__ has to call super().__init__()", obj=instance)
 
 
 def unchangeable(client: object, name: str) -> AttributeError:

@@ -63,11 +63,15 @@ class TypedList:
         """True if a version has a number within its list, False if it has one of its own."""
         return self.name != "fills"
 
+    @property
+    def _keys(self) -> list[str]:
+        """The columns of the table's primary key."""
+        return [LIST, VERSION] if self.has_versions_by_list else [VERSION]
+
     @cached_property
     def _into(self) -> str:
-        key = [LIST, VERSION] if self.has_versions_by_list else [VERSION]
         names = [f'"{name}"' for name, *_ in self.fields]
-        return f'"{self.table}" ({", ".join([*key, UNCONVERTED, *names])})'
+        return f'"{self.table}" ({", ".join([*self._keys, UNCONVERTED, *names])})'
 
     def create(self, database: Database, transaction: Transaction) -> None:
         """Create the table, unless it exists."""
@@ -76,7 +80,6 @@ class TypedList:
         if self.has_versions_by_list:
             key = f"{LIST} bigint not null, {VERSION} bigint not null"
         columns = [f'"{name}" {types[kind.split()[0]]}' for name, kind, _ in self.fields]
-        keys = [LIST, VERSION] if self.has_versions_by_list else [VERSION]
         if self.has_versions_by_list:
             columns.append(f"primary key ({LIST}, {VERSION})")
         transaction.execute(
@@ -84,8 +87,9 @@ class TypedList:
             f"({', '.join([key, f'{UNCONVERTED} text', *columns])})"
         )
         # Not of the names, which may be longer than an index allows.
+        keys = ", ".join(self._keys)
         transaction.execute(
-            f'create index if not exists "{self.table}_u" on "{self.table}" ({", ".join(keys)}) '
+            f'create index if not exists "{self.table}_u" on "{self.table}" ({keys}) '
             f"where {UNCONVERTED} is not null"
         )
         database.share(transaction, [self.table])
@@ -123,9 +127,9 @@ class TypedList:
         Returns:
             The last one; `None` if there are no more after it.
         """
-        columns, keys, table = ["id"], [VERSION], "fill_versions"
+        columns, table = ["id"], "fill_versions"
         if self.has_versions_by_list:
-            columns, keys, table = ["list", "id"], [LIST, VERSION], "versions"
+            columns, table = ["list", "id"], "versions"
             query = "select min(id) from lists where list = ? and id >= ?"
             ((first,),) = transaction.execute(query, (self.name, after[0]))
             if first is None:
@@ -148,7 +152,7 @@ class TypedList:
         elif published:
             source += " join series s on s.id = v.series"
             condition = "v.run <= s.published and "
-        other = ", ".join(f"c.{column}" for column in keys)
+        other = ", ".join(f"c.{column}" for column in self._keys)
         found = transaction.execute(
             f"select {key}, v.record from {source} where {condition}"
             f"({key}) > {marks} and ({key}) <= {marks} "
