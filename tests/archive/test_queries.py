@@ -314,3 +314,12 @@ def test_a_trigger_time_of_0_is_null_in_the_views_as_in_frames(target):
             assert table["trigger_time"].to_pylist() == [None] * 3 + [5, 5, None]
             assert table["version"].to_pylist() == [0] * 3 + [5, 5, None]
         assert [row["trigger_time"] for row in archive.seen("crypto_orders", 1)] == times
+
+
+def test_integers_that_a_float_would_round_keep_their_digits_beside_floats(tmp_path):
+    query = "select 1 as x union all select 1.5 union all select 9007199254740993"
+    with bl.Archive(tmp_path / "a.db") as archive:
+        result = archive.sql(query)
+    expected = ["1", "1.5", "9007199254740993"]
+    assert result.to_polars()["x"].to_list() == expected
+    assert result.to_arrow()["x"].to_pylist() == expected

@@ -104,6 +104,9 @@ class QueryResult:
         }
 
         def series(name: str, kind: str, values: list[Any]) -> polars.Series:
+            if kind == OTHER and len({*map(type, values)} - {type(None)}) > 1:
+                # As in Arrow: polars would round integers beside floats.
+                return pl.Series(name, [None if x is None else _as_json(x) for x in values])
             if kind not in AS_TEXT or not _are_texts(values):
                 return pl.Series(name, values, types.get(kind), strict=False)
             texts = pl.Series(name, values, pl.String)
