@@ -173,7 +173,7 @@ impl UserPath for Option<PathBuf> {
 pub fn file_contents(py: Python<'_>, name: &str, path: &Path) -> PyResult<Vec<u8>> {
     let content = py.detach(|| atomic_file::check_regular(path).and_then(|()| fs::read(path)));
     let content = content.map_err(|error| {
-        raise(py, Error::config(format!("{name} {}: {error}", shown_path(path))))
+        raise(py, Error::config(format!("{name} {}: {error}", shown_path(path))).caused_by(&error))
     })?;
     Ok(without_mark(&content).to_vec())
 }

@@ -30,8 +30,7 @@ pub fn read_connect_options(given: &Bound<'_, PyTuple>) -> PyResult<ConnectOptio
 /// file.
 pub fn authorities(py: Python<'_>, name: &str, path: &Path) -> PyResult<Arc<[u8]>> {
     let bundle = caller_arguments::file_contents(py, name, path)?;
-    let checked = check_authorities(&bundle);
-    checked.map_err(|error| error.of_file(name, &shown_path(path))).or_raise(py)?;
+    check_authorities(&shown_path(path), &bundle).or_raise(py)?;
     Ok(bundle.into())
 }
 
@@ -45,7 +44,7 @@ pub fn client_identity(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Arc<Cli
     };
     let Ok(files) = value.cast::<PyTuple>() else {
         let (path, both) = read(value)?;
-        return identity_of(py, name, &path, &both, None);
+        return identity_of(py, &path, &both, None);
     };
     let Ok((certificate, key)) = files.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
         let expected = "the path of a PEM file, or (certificate, key)";
@@ -53,18 +52,17 @@ pub fn client_identity(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Arc<Cli
     };
     let (path, certificate) = read(&certificate)?;
     let (_, key) = read(&key)?;
-    identity_of(py, name, &path, &certificate, Some(&key))
+    identity_of(py, &path, &certificate, Some(&key))
 }
 
 fn identity_of(
     py: Python<'_>,
-    name: &str,
     path: &Path,
     certificate: &[u8],
     key: Option<&[u8]>,
 ) -> PyResult<Arc<ClientIdentity>> {
-    let identity = ClientIdentity::from_pem(certificate, key);
-    let identity = identity.map_err(|error| error.of_file(name, &shown_path(path))).or_raise(py)?;
+    let file = shown_path(path);
+    let identity = ClientIdentity::read_from(Some(&file), certificate, key).or_raise(py)?;
     Ok(Arc::new(identity))
 }
 

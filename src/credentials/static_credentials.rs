@@ -266,15 +266,11 @@ fn read_key(
     password: Option<&[u8]>,
     file: Option<String>,
 ) -> PyResult<KeyPair> {
-    let located = move |error: Error| match &file {
-        Some(file) => error.of_file("private_key", file),
-        None => error,
-    };
     let Some(password) = password else {
-        return py.detach(|| KeyPair::read(&bytes, None)).map_err(located).or_raise(py);
+        return py.detach(|| KeyPair::read_from(file.as_deref(), &bytes, None)).or_raise(py);
     };
     let password = Zeroizing::new(password.to_vec());
-    block(py, blocking(move || KeyPair::read(&bytes, Some(&password)).map_err(located)))
+    block(py, blocking(move || KeyPair::read_from(file.as_deref(), &bytes, Some(&password))))
 }
 
 /// Returns the contents of a key file, and true if other users can read the file. The argument may
@@ -297,6 +293,7 @@ fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
             }
         };
         Error::misuse(format!("private_key {shown} cannot be read: {error}; {expected}"), advice)
+            .caused_by(&error)
     };
     let metadata = std::fs::metadata(path).map_err(refuse)?;
     if !metadata.is_file() {

@@ -148,6 +148,7 @@ impl Sandbox {
                 "the sandbox cannot listen on {address}: {error}; pass another port, or 0 for a \
                  free one"
             ))
+            .caused_by(&error)
         };
         let socket = std::net::TcpListener::bind(address).map_err(listening)?;
         socket.set_nonblocking(true).map_err(listening)?;

@@ -2,7 +2,7 @@
 //! it does not depend on the order of requests.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use boardlot_service::error::{Error, NO_ENTROPY, Result};
+use boardlot_service::error::{Error, Resource, Result};
 use chacha20::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},
@@ -24,8 +24,10 @@ impl SeededRng {
     /// Creates a stream for secrets, seeded by the operating system.
     pub fn unpredictable() -> Result<Self> {
         let mut seed = [0; 32];
-        getrandom::fill(&mut seed)
-            .map_err(|error| Error::config(format!("{NO_ENTROPY}: {error}")))?;
+        getrandom::fill(&mut seed).map_err(|error| {
+            Error::config(format!("the system has no random numbers: {error}"))
+                .with_resource(Resource::Entropy)
+        })?;
         Ok(SeededRng(ChaCha8Rng::from_seed(seed)))
     }
 

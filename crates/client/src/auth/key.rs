@@ -20,12 +20,14 @@ use pkcs8::{
 };
 use zeroize::Zeroizing;
 
-use super::pem;
+use super::{Unreadable, pem};
 use crate::{
     error::{Advice, Error, Result, did_you_mean},
     os::{entropy, fork_gate},
 };
 
+/// The argument that has a key.
+const ARGUMENT: &str = "private_key";
 /// Maximum size of a file or text with a key: an RSA key of 16,384 bits has 13 KB.
 const MAX_BYTES: usize = 1 << 16;
 /// RSA keys with fewer bits are refused.
@@ -82,14 +84,19 @@ impl Algorithm {
 impl KeyPair {
     /// Reads a key from PEM text or DER bytes; `password` opens an encrypted PKCS#8 key.
     pub fn read(bytes: &[u8], password: Option<&[u8]>) -> Result<Self> {
-        let key = Self::from_bytes(bytes, password);
-        key.map_err(|error| error.or_advice(Advice::AnotherKey))
+        Self::read_from(None, bytes, password)
     }
 
-    fn from_bytes(bytes: &[u8], password: Option<&[u8]>) -> Result<Self> {
+    /// Reads a key that was in a file, which errors name as `file` does.
+    pub fn read_from(file: Option<&str>, bytes: &[u8], password: Option<&[u8]>) -> Result<Self> {
+        let key = Self::from_bytes(bytes, password);
+        key.map_err(|problem| problem.or_advice(Advice::AnotherKey).of(ARGUMENT, file))
+    }
+
+    fn from_bytes(bytes: &[u8], password: Option<&[u8]>) -> Result<Self, Unreadable> {
         if bytes.len() > MAX_BYTES {
-            let shown = format!("{} bytes long", bytes.len());
-            return Err(Error::argument("private_key", &shown, "at most 65,536 bytes"));
+            let length = bytes.len();
+            return Err(format!("is {length} bytes long; expected at most 65,536 bytes").into());
         }
         let (label, document) = read_document(bytes)?;
         match label.as_str() {
@@ -97,22 +104,25 @@ impl KeyPair {
             "RSA PRIVATE KEY" => Self::from_rsa(RsaKeyPair::from_der(document.as_bytes())),
             "ENCRYPTED PRIVATE KEY" => Self::from_encrypted(&document, password),
             "PUBLIC KEY" | "RSA PUBLIC KEY" => {
-                Err(Error::config("private_key is a public key; expected its private key"))
+                Err(Unreadable::from("is a public key; expected its private key"))
             }
-            "PKCS#12" => Err(Error::config(
-                "private_key is a PKCS#12 file; convert its key with `openssl pkcs12 -in FILE -nocerts \
+            "PKCS#12" => Err(Unreadable::from(
+                "is a PKCS#12 file; convert its key with `openssl pkcs12 -in FILE -nocerts \
                  -out NEW`",
             )),
-            other => Err(Error::config(format!(
-                "private_key is a '{other}'; expected an Ed25519 or RSA key in PKCS#8 or PKCS#1 \
+            other => Err(Unreadable::from(format!(
+                "is a '{other}'; expected an Ed25519 or RSA key in PKCS#8 or PKCS#1 \
                  (convert with `openssl pkcs8 -topk8 -nocrypt`)"
             ))),
         }
     }
 
-    fn from_encrypted(document: &SecretDocument, password: Option<&[u8]>) -> Result<Self> {
+    fn from_encrypted(
+        document: &SecretDocument,
+        password: Option<&[u8]>,
+    ) -> Result<Self, Unreadable> {
         let password = password.ok_or_else(|| {
-            Error::misuse("private_key is encrypted; pass its password", Advice::KeyPassword)
+            Unreadable::from("is encrypted; pass its password").or_advice(Advice::KeyPassword)
         })?;
         let info = EncryptedPrivateKeyInfoRef::try_from(document.as_bytes())
             .map_err(|_| unknown_encryption(document))?;
@@ -124,40 +134,38 @@ impl KeyPair {
                 pkcs5::Error::NoPbes1CryptSupport | pkcs5::Error::UnsupportedAlgorithm { .. },
             ) => unknown_encryption(document),
             _ => {
-                let text = "private_key cannot be decrypted: the password is wrong";
-                Error::misuse(text, Advice::KeyPassword)
+                let what = "cannot be decrypted: the password is wrong";
+                Unreadable::from(what).or_advice(Advice::KeyPassword)
             }
         })?;
         Self::from_pkcs8(&opened)
     }
 
-    fn from_pkcs8(document: &SecretDocument) -> Result<Self> {
+    fn from_pkcs8(document: &SecretDocument) -> Result<Self, Unreadable> {
         let info = PrivateKeyInfoRef::try_from(document.as_bytes())
-            .map_err(|error| Error::config(format!("private_key cannot be read: {error}")))?;
+            .map_err(|error| Unreadable::from(format!("cannot be read: {error}")))?;
         match info.algorithm.oid {
             ED25519_OID => Ed25519KeyPair::from_pkcs8(document.as_bytes())
                 .map(|key| KeyPair(Private::Ed25519(key)))
-                .map_err(|error| {
-                    Error::config(format!("private_key is not a valid Ed25519 key: {error}"))
-                }),
+                .map_err(|error| Unreadable::from(format!("is not a valid Ed25519 key: {error}"))),
             RSA_OID => Self::from_rsa(RsaKeyPair::from_pkcs8(document.as_bytes())),
-            other => Err(Error::config(format!(
-                "private_key is of algorithm {}; expected Ed25519 or RSA",
+            other => Err(Unreadable::from(format!(
+                "is of algorithm {}; expected Ed25519 or RSA",
                 name(&other)
             ))),
         }
     }
 
-    fn from_rsa(read: Result<RsaKeyPair, aws_lc_rs::error::KeyRejected>) -> Result<Self> {
+    fn from_rsa(
+        read: Result<RsaKeyPair, aws_lc_rs::error::KeyRejected>,
+    ) -> Result<Self, Unreadable> {
         match read {
             Ok(key) if key.public_modulus_len() * 8 >= RSA_MIN_BITS => {
                 Ok(KeyPair(Private::Rsa(key)))
             }
             Ok(_) => Err(too_small()),
             Err(error) if error.to_string() == "TooSmall" => Err(too_small()),
-            Err(error) => {
-                Err(Error::config(format!("private_key is not a valid RSA key: {error}")))
-            }
+            Err(error) => Err(Unreadable::from(format!("is not a valid RSA key: {error}"))),
         }
     }
 
@@ -232,7 +240,8 @@ pub fn generate_key(algorithm: Algorithm, bits: usize) -> Result<(Zeroizing<Stri
             SecretDocument::try_from(der.as_ref()).map_err(|error| unwritable(&error))?
         }
     };
-    let public = KeyPair::from_pkcs8(&private)?.public_key_pem()?;
+    let public = KeyPair::from_pkcs8(&private).map_err(|problem| problem.of(ARGUMENT, None))?;
+    let public = public.public_key_pem()?;
     let private =
         private.to_pem("PRIVATE KEY", LineEnding::LF).map_err(|error| unwritable(&error))?;
     Ok((private, public))
@@ -255,10 +264,10 @@ const PBKDF2_ITERATIONS_MAX: u32 = 6_000_000;
 const SCRYPT_BYTES_MAX: u128 = 256 << 20;
 
 /// Refuses an encrypted key whose costs no user would choose.
-fn check_cost(derivation: &Kdf) -> Result<()> {
+fn check_cost(derivation: &Kdf) -> Result<(), Unreadable> {
     let refuse = |cost: String, max: &str| {
-        Err(Error::config(format!(
-            "private_key is encrypted with {cost}; expected at most {max}: encrypt it again with \
+        Err(Unreadable::from(format!(
+            "is encrypted with {cost}; expected at most {max}: encrypt it again with \
              `openssl pkcs8 -topk8 -iter 600000`"
         )))
     };
@@ -296,17 +305,17 @@ fn name(oid: &ObjectIdentifier) -> String {
 }
 
 /// Returns the error for an unsupported encryption, which it names.
-fn unknown_encryption(document: &SecretDocument) -> Error {
+fn unknown_encryption(document: &SecretDocument) -> Unreadable {
     let scheme = SliceReader::new(document.as_bytes()).and_then(|mut reader| {
         Header::decode(&mut reader)?;
         AlgorithmIdentifierRef::decode(&mut reader)
     });
     let name = match scheme {
         Ok(scheme) => name(&scheme.oid),
-        Err(error) => return Error::config(format!("private_key cannot be read: {error}")),
+        Err(error) => return Unreadable::from(format!("cannot be read: {error}")),
     };
-    Error::config(format!(
-        "private_key is encrypted with {name}; expected PBES2 with AES. Convert it with `openssl pkcs8 \
+    Unreadable::from(format!(
+        "is encrypted with {name}; expected PBES2 with AES. Convert it with `openssl pkcs8 \
          -topk8 -in FILE -out NEW`, with OpenSSL 3 also `-provider legacy -provider default`"
     ))
 }
@@ -330,7 +339,7 @@ fn der_label(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-const CERTIFICATE: &str = "private_key is a certificate; expected its private key";
+const CERTIFICATE: &str = "is a certificate; expected its private key";
 
 /// Returns true if this is the DER of a certificate: one sequence in another, whose first member is
 /// the version, or the serial number of version 1 (RFC 5280, section 4.1).
@@ -347,16 +356,13 @@ fn is_certificate(bytes: &[u8]) -> bool {
 }
 
 /// Returns the PEM label and the DER content. A file may contain certificates besides its key.
-fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
-    let unreadable = || {
-        Error::config(
-            "private_key is not a key in PEM or DER; expected a path, PEM text or key bytes",
-        )
-    };
-    let mut blocks = pem::blocks("private_key", bytes)?;
+fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument), Unreadable> {
+    let unreadable =
+        || Unreadable::from("is not a key in PEM or DER; expected a path, PEM text or key bytes");
+    let mut blocks = pem::blocks(bytes)?;
     if blocks.is_empty() {
         if is_certificate(bytes) {
-            return Err(Error::config(CERTIFICATE));
+            return Err(CERTIFICATE.into());
         }
         let label = der_label(bytes).ok_or_else(unreadable)?;
         let document = SecretDocument::try_from(bytes).map_err(|_| unreadable())?;
@@ -364,7 +370,7 @@ fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
     }
     let private = blocks.iter().position(|block| block.label.contains("PRIVATE KEY"));
     let pem::Block { label, content } = blocks.swap_remove(private.unwrap_or_default());
-    let refuse = |what: &str| Err(Error::config(format!("private_key {what}")));
+    let refuse = |what: &str| Err(what.into());
     match label.as_str() {
         "OPENSSH PRIVATE KEY" => {
             return refuse(
@@ -372,14 +378,14 @@ fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
                  keygen FILE` and upload the public key that it prints",
             );
         }
-        "CERTIFICATE" => return Err(Error::config(CERTIFICATE)),
+        "CERTIFICATE" => return Err(CERTIFICATE.into()),
         _ => {}
     }
     let has = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
     match content {
         Some(content) => SecretDocument::try_from(content.as_slice())
             .map(|document| (label, document))
-            .map_err(|error| Error::config(format!("private_key is not valid PEM: {error}"))),
+            .map_err(|error| Unreadable::from(format!("is not valid PEM: {error}"))),
         None if has("Proc-Type:") => refuse(
             "is encrypted in the traditional OpenSSL format; convert it with `openssl pkcs8 -topk8 \
              -in FILE -out NEW`",
@@ -391,9 +397,9 @@ fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
     }
 }
 
-fn too_small() -> Error {
-    Error::config(format!(
-        "private_key is an RSA key under {RSA_MIN_BITS} bits; expected at least {RSA_MIN_BITS} bits"
+fn too_small() -> Unreadable {
+    Unreadable::from(format!(
+        "is an RSA key under {RSA_MIN_BITS} bits; expected at least {RSA_MIN_BITS} bits"
     ))
 }
 

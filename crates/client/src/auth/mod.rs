@@ -16,6 +16,7 @@ mod store_thread;
 #[cfg(test)]
 mod tests;
 mod token;
+mod unreadable;
 
 use std::{fmt, sync::Arc};
 
@@ -32,6 +33,7 @@ pub use sign::{AUTHORIZATION, X_API_KEY, X_NONCE, X_TIMESTAMP, signed_headers, t
 pub use token::{
     RegisteredClient, Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms,
 };
+pub use unreadable::Unreadable;
 
 use crate::error::{Error, Result};
 

@@ -6,7 +6,7 @@ use base64::{
 };
 use zeroize::Zeroizing;
 
-use crate::error::{Error, Result};
+use super::Unreadable;
 
 /// The beginning of a block.
 pub const BEGIN: &str = "-----BEGIN ";
@@ -28,10 +28,10 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Finds the blocks of a text, with any white space and any text between them. `name` is the
-/// argument. A block without its end is an error, so that no block is lost.
-pub fn blocks(name: &str, text: &[u8]) -> Result<Vec<Block>> {
-    let refuse = |what: String| Err(Error::config(format!("{name} is not valid PEM: {what}")));
+/// Finds the blocks of a text, with any white space and any text between them. A block without its
+/// end is an error, so that no block is lost.
+pub fn blocks(text: &[u8]) -> Result<Vec<Block>, Unreadable> {
+    let refuse = |what: String| Err(format!("is not valid PEM: {what}").into());
     let (mut found, mut rest) = (Vec::new(), text);
     while let Some((_, after)) = split_once(rest, BEGIN) {
         let Some((label, after)) = split_once(after, DASHES) else {

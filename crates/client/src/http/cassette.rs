@@ -302,5 +302,5 @@ fn add_line(text: &mut String, line: &Line) -> Result<()> {
 }
 
 fn at(path: &Path, error: &io::Error) -> Error {
-    Error::config(format!("{}: {error}", path.display()))
+    Error::config(format!("{}: {error}", path.display())).caused_by(error)
 }

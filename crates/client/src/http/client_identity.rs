@@ -12,8 +12,8 @@ use rustls::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    auth::pem,
-    error::{Error, Result},
+    auth::{Unreadable, pem},
+    error::Result,
 };
 
 /// A certificate with the chain to its authority, and its private key.
@@ -44,15 +44,29 @@ impl ClientIdentity {
     /// Reads PEM files: the certificate and its chain from the first one, the key from the one that
     /// has a key.
     pub fn from_pem(certificate_file: &[u8], key_file: Option<&[u8]>) -> Result<Self> {
+        Self::read_from(None, certificate_file, key_file)
+    }
+
+    /// The same for files that errors name as `file` does.
+    pub fn read_from(
+        file: Option<&str>,
+        certificate_file: &[u8],
+        key_file: Option<&[u8]>,
+    ) -> Result<Self> {
+        let identity = Self::from_files(certificate_file, key_file);
+        identity.map_err(|problem| problem.of("client_cert", file))
+    }
+
+    fn from_files(certificate_file: &[u8], key_file: Option<&[u8]>) -> Result<Self, Unreadable> {
         let mut chain = Vec::new();
         let mut keys = Vec::new();
         let mut digest = Sha256::new();
         for text in std::iter::once(certificate_file).chain(key_file) {
-            for pem::Block { label, content } in pem::blocks("client_cert", text)? {
+            for pem::Block { label, content } in pem::blocks(text)? {
                 let label = label.as_str();
                 if label == "CERTIFICATE" {
-                    let content =
-                        content.ok_or_else(|| refused("has a certificate that is not Base64"))?;
+                    let content = content
+                        .ok_or_else(|| Unreadable::from("has a certificate that is not Base64"))?;
                     digest.update(&*content);
                     chain.push(CertificateDer::from(content.to_vec()));
                 } else if label.ends_with("PRIVATE KEY") {
@@ -61,14 +75,14 @@ impl ClientIdentity {
                     // A key encrypted in a traditional format describes its encryption in headers,
                     // which are not Base64.
                     let content = content.filter(|_| label != "ENCRYPTED PRIVATE KEY");
-                    let content = content.ok_or_else(|| refused(encrypted))?;
+                    let content = content.ok_or_else(|| Unreadable::from(encrypted))?;
                     digest.update(&*content);
                     keys.push(match label {
                         "PRIVATE KEY" => PrivatePkcs8KeyDer::from(content.to_vec()).into(),
                         "RSA PRIVATE KEY" => PrivatePkcs1KeyDer::from(content.to_vec()).into(),
                         "EC PRIVATE KEY" => PrivateSec1KeyDer::from(content.to_vec()).into(),
                         _ => {
-                            return Err(refused(
+                            return Err(Unreadable::from(
                                 "has a key in a format that TLS cannot use; convert it \
                                                  with `openssl pkey -in FILE -out NEW`",
                             ));
@@ -78,20 +92,22 @@ impl ClientIdentity {
             }
         }
         if chain.is_empty() {
-            return Err(refused("has no certificate; expected PEM, with a CERTIFICATE block"));
+            return Err(Unreadable::from(
+                "has no certificate; expected PEM, with a CERTIFICATE block",
+            ));
         }
         let key: PrivateKeyDer<'static> = match (keys.pop(), keys.is_empty()) {
             (Some(key), true) => key,
             (None, _) => {
-                return Err(refused(
+                return Err(Unreadable::from(
                     "has no private key; add it to the file, or pass the file that has it as well",
                 ));
             }
-            (Some(_), false) => return Err(refused("has more than one private key")),
+            (Some(_), false) => return Err(Unreadable::from("has more than one private key")),
         };
         let provider = aws_lc_rs::default_provider();
         CertifiedKey::from_der(chain.clone(), key.clone_key(), &provider)
-            .map_err(|error| refused(&format!("cannot be used: {error}")))?;
+            .map_err(|error| format!("cannot be used: {error}"))?;
         Ok(ClientIdentity { chain, key, digest: digest.finalize().into() })
     }
 
@@ -99,8 +115,4 @@ impl ClientIdentity {
     pub(super) fn key(&self) -> PrivateKeyDer<'static> {
         self.key.clone_key()
     }
-}
-
-fn refused(what: &str) -> Error {
-    Error::config(format!("client_cert {what}"))
 }

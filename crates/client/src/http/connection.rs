@@ -27,7 +27,7 @@ use super::{
     resolver::ThreadResolver,
     response_body::{ResponseBody, ended_early, too_large},
 };
-use crate::error::{Advice, Delivery, Error, ErrorKind, Result, Unredacted};
+use crate::error::{Advice, Delivery, Error, ErrorKind, Resource, Result, Unredacted};
 
 /// Maximum idle time of a connection before it is closed, in the shared client and in the blocking
 /// pool.
@@ -243,11 +243,26 @@ fn without_advice(error: reqwest::Error, receiving: bool) -> Error {
         let reason = reason.strip_prefix("error sending request: ").unwrap_or(&reason);
         let reason = reason.strip_prefix("client error (Connect): ").unwrap_or(reason);
         let message = format!("cannot connect to {host}: {reason}");
-        return ErrorKind::Transport { message, sent: Delivery::NotSent }.into();
+        return Error::from(ErrorKind::Transport { message, sent: Delivery::NotSent })
+            .with_resource(missing_resource(&error));
     } else {
         (Delivery::Unknown, "the connection was lost before a response".to_owned())
     };
-    ErrorKind::Transport { message: format!("{what}: {}", chain(&error)), sent }.into()
+    Error::from(ErrorKind::Transport { message: format!("{what}: {}", chain(&error)), sent })
+        .with_resource(missing_resource(&error))
+}
+
+/// Returns the resource of the system that a connection needed and did not get, if any.
+fn missing_resource(error: &reqwest::Error) -> Option<Resource> {
+    let is_entropy = |cause: &(dyn std::error::Error + 'static)| {
+        let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        let tls = inner.and_then(|inner| inner.downcast_ref()).or(cause.downcast_ref());
+        matches!(tls, Some(rustls::Error::FailedToGetRandomBytes))
+    };
+    match causes(error).any(is_entropy) {
+        true => Some(Resource::Entropy),
+        false => Resource::of(error),
+    }
 }
 
 /// Returns true if the service asks for HTTP/1.1, and did not process the request (RFC 9113,

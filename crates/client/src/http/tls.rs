@@ -12,9 +12,12 @@ use rustls_platform_verifier::Verifier;
 
 use super::client_identity::ClientIdentity;
 use crate::{
-    auth::pem,
+    auth::{Unreadable, pem},
     error::{Advice, Error, Result},
 };
+
+/// The argument that has authorities.
+const CA_FILE: &str = "ca_file";
 
 /// Returns the TLS configuration of HTTP clients that share their connections. It is read once for
 /// all of them, because Linux has a file for each authority, which takes milliseconds. Clones share
@@ -30,7 +33,10 @@ pub fn tls_config(
     let verifier = match ca_bundle {
         // Without additional authorities, Windows checks with its own engine alone.
         None => Verifier::new(provider.clone()),
-        Some(pem) => Verifier::new_with_extra_roots(own_authorities(pem)?, provider.clone()),
+        Some(pem) => Verifier::new_with_extra_roots(
+            authorities(pem).map_err(|problem| problem.of(CA_FILE, None))?,
+            provider.clone(),
+        ),
     };
     let verifier = verifier.map_err(unusable)?;
     let builder = ClientConfig::builder_with_provider(provider)
@@ -49,17 +55,17 @@ pub fn tls_config(
     Ok(config)
 }
 
-/// Fails if a PEM bundle cannot be trusted as it is.
-pub fn check_authorities(ca_bundle: &[u8]) -> Result<()> {
-    own_authorities(ca_bundle).map(drop)
+/// Fails if a PEM bundle cannot be trusted as it is. The error names its file as `file` does.
+pub fn check_authorities(file: &str, ca_bundle: &[u8]) -> Result<()> {
+    authorities(ca_bundle).map(drop).map_err(|problem| problem.of(CA_FILE, Some(file)))
 }
 
 /// Reads all certificates of a PEM bundle. A certificate that cannot be trusted as it is would
 /// otherwise be missing silently.
-fn own_authorities(text: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
-    let refuse = |what: String| Err(Error::config(format!("ca_file {what}")));
+fn authorities(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, Unreadable> {
+    let refuse = |what: String| Err(what.into());
     let mut own = Vec::new();
-    for pem::Block { label, content } in pem::blocks("ca_file", text)? {
+    for pem::Block { label, content } in pem::blocks(text)? {
         let number = own.len() + 1;
         match (label.as_str(), content) {
             ("CERTIFICATE" | "X509 CERTIFICATE", Some(content)) => {

@@ -22,6 +22,7 @@ pub async fn client(
         let port = options.redirect_port;
         let advice = "choose another port, or 0 for a free one";
         Error::config(format!("redirect_port {port} {}; {advice}", reason(&error)))
+            .caused_by(&error)
     };
     if let Some(stored) = stored {
         match bind(stored.redirect_port).await {
@@ -32,7 +33,8 @@ pub async fn client(
                      or log in without client_id, which registers another client",
                     stored.redirect_port,
                     reason(&error),
-                )));
+                ))
+                .caused_by(&error));
             }
             Err(_) => {}
         }

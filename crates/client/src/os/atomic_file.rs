@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::error::NO_MODES;
+use crate::error::{Refused, Resource};
 
 /// Time to wait for a file that another process or thread opens or replaces.
 const IN_USE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -86,7 +86,7 @@ pub fn complete(new: &Path, path: &Path, force: bool) -> io::Result<()> {
 
 /// Returns the error for a file whose permissions cannot be set.
 pub fn no_modes(error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{NO_MODES}: {error}"))
+    Refused::new(Resource::Modes, "its file system refuses permissions", error)
 }
 
 /// Removes a file, if there is one. All removals of files in this package are made here, except for

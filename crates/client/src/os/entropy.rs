@@ -1,7 +1,7 @@
 //! Random numbers of the operating system: for keys, nonces, salts and other values that must not
 //! be guessed.
 
-use crate::error::{Error, NO_ENTROPY, Result};
+use crate::error::{Error, Resource, Result};
 
 /// Fails if the system has no random numbers. A thread needs some for its first hash table, and
 /// panics without them.
@@ -11,5 +11,8 @@ pub fn check() -> Result<()> {
 
 /// Fills these bytes.
 pub fn fill(bytes: &mut [u8]) -> Result<()> {
-    getrandom::fill(bytes).map_err(|error| Error::config(format!("{NO_ENTROPY}: {error}")))
+    getrandom::fill(bytes).map_err(|error| {
+        Error::config(format!("the system has no random numbers: {error}"))
+            .with_resource(Resource::Entropy)
+    })
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::atomic_file;
-use crate::error::NO_LOCKS;
+use crate::error::{Refused, Resource};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -43,7 +43,7 @@ impl FileLock {
 
 /// Returns the error for a file that cannot be locked.
 pub fn no_locks(error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{NO_LOCKS}: {error}"))
+    Refused::new(Resource::Locks, "its file system refuses file locks", error)
 }
 
 /// A locked file that exists for its lock alone.

@@ -11,7 +11,7 @@ use std::{
 use tokio::runtime::{Builder, Runtime};
 
 use super::{entropy, process, simulated, threads};
-use crate::error::{Delivery, ErrorKind, Result};
+use crate::error::{Delivery, Error, ErrorKind, Result};
 
 /// Maximum number of worker threads. Sending, signing and scanning take less time than the one
 /// thread that uses the responses, so more workers would only wake each other: on two cores, 16
@@ -43,7 +43,7 @@ pub fn runtime() -> Result<Arc<Runtime>> {
 pub fn build(builder: &mut Builder) -> Result<Runtime> {
     builder.enable_all().build().map_err(|error| {
         let message = format!("no connection can be opened: {error}");
-        ErrorKind::Transport { message, sent: Delivery::NotSent }.into()
+        Error::from(ErrorKind::Transport { message, sent: Delivery::NotSent }).caused_by(&error)
     })
 }
 

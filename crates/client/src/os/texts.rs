@@ -7,7 +7,7 @@ use std::{
 
 use etcetera::{BaseStrategy, HomeDirError};
 
-use crate::error::{Error, NO_HOME, Result};
+use crate::error::{Error, Resource, Result};
 
 /// The byte order mark that editors of Windows put before UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
@@ -56,7 +56,10 @@ fn base_folder(
     let named = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = match named.filter(|_| cfg!(unix)) {
         Some(named) => named,
-        None => otherwise().map_err(|error| Error::config(format!("{NO_HOME}: {error}")))?,
+        None => otherwise().map_err(|error| {
+            Error::config(format!("no home folder was found: {error}"))
+                .with_resource(Resource::Home)
+        })?,
     };
     Ok(folder.join("boardlot"))
 }

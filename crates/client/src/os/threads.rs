@@ -16,7 +16,7 @@ use std::{
 use tokio::sync::oneshot;
 
 use super::{entropy, process};
-use crate::error::{Delivery, Error, ErrorKind, NO_THREAD, Result};
+use crate::error::{Delivery, Error, ErrorKind, Resource, Result};
 
 /// An idle thread ends after this time.
 const IDLE_MAX: Duration = Duration::from_secs(10);
@@ -102,8 +102,9 @@ impl Probe {
 
 /// Returns the error for a thread that cannot be started, with the hint for missing resources.
 pub fn unavailable(error: &io::Error) -> Error {
-    let message = format!("{NO_THREAD}: {error}");
-    ErrorKind::Transport { message, sent: Delivery::NotSent }.into()
+    let message = format!("the system starts no more threads: {error}");
+    Error::from(ErrorKind::Transport { message, sent: Delivery::NotSent })
+        .with_resource(Resource::Threads)
 }
 
 impl IdleThreads {

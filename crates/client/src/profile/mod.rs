@@ -164,8 +164,9 @@ fn check_name(name: &str) -> Result<()> {
 /// writes this file.
 pub fn config_file() -> Result<PathBuf> {
     let path = config_folder()?.join("config.toml");
-    file::resolve_links(&path)
-        .map_err(|error| Error::config(format!("profile: {}: {error}", path.display())))
+    file::resolve_links(&path).map_err(|error| {
+        Error::config(format!("profile: {}: {error}", path.display())).caused_by(&error)
+    })
 }
 
 #[cfg(test)]

@@ -61,10 +61,16 @@ fn unusable(why: impl std::fmt::Display) -> Error {
     )
 }
 
+/// Returns the error of a file that an error of the system made unusable.
+fn failed(error: &(dyn std::error::Error + 'static)) -> Error {
+    unusable(error).caused_by(error)
+}
+
 /// Returns the path of the file of a limit, in the user's state folder.
 pub fn path_of(name: &str) -> Result<PathBuf> {
     let folder = state_folder().map_err(|error| {
         Error::config(format!("a rate limit with a name needs a state folder: {error}"))
+            .caused_by(&error)
     })?;
     Ok(folder.join("limits").join(digest(name)))
 }
@@ -81,10 +87,11 @@ impl FileStorage {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let opened = match file.take() {
             Some(opened) => opened,
-            None => open_private(&self.path).map_err(unusable)?,
+            None => open_private(&self.path).map_err(|error| failed(&error))?,
         };
-        let outcome =
-            work(&opened).map_err(|error| unusable(format!("{}: {error}", self.path.display())))?;
+        let outcome = work(&opened).map_err(|error| {
+            unusable(format!("{}: {error}", self.path.display())).caused_by(&error)
+        })?;
         *file = outcome.is_some().then_some(opened);
         Ok(outcome)
     }
@@ -131,15 +138,16 @@ impl FileStorage {
     /// Replaces this file, whose lock is held by a process that was stopped. When that process
     /// resumes, its request is late, and it reserves another time in the new file.
     fn replace(&self) -> Result<()> {
-        let turn = open_private(&self.path.with_extension("replace")).map_err(unusable)?;
+        let turn =
+            open_private(&self.path.with_extension("replace")).map_err(|error| failed(&error))?;
         match turn.try_lock() {
             Ok(()) => {}
             // Another process is replacing it.
             Err(TryLockError::WouldBlock) => return Ok(()),
-            Err(TryLockError::Error(error)) => return Err(unusable(no_locks(error))),
+            Err(TryLockError::Error(error)) => return Err(failed(&no_locks(error))),
         }
         if let Some(state) = self.read()? {
-            replace_private(&self.path, &state.encode()).map_err(unusable)?;
+            replace_private(&self.path, &state.encode()).map_err(|error| failed(&error))?;
             self.checked_at.store(0, Relaxed);
         }
         Ok(())

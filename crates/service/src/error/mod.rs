@@ -20,7 +20,7 @@ pub use nearest::{did_you_mean, nearest};
 pub use printable::{excerpt, is_unprintable, printable, record_value};
 pub use redact::{HELD_BYTES, Redactor, SHOWN_BYTES, Shown, held};
 pub use rejection::{says_client_unknown, says_token_rejected};
-pub use resource::{NO_ENTROPY, NO_HOME, NO_LOCKS, NO_MODES, NO_THREAD};
+pub use resource::{Refused, Resource};
 pub use unredacted::Unredacted;
 
 /// A result whose error is [`Error`] by default.
@@ -44,6 +44,9 @@ pub struct Error {
     /// The login that is needed, if any; the hint ends with it.
     #[doc(hidden)]
     pub login: Option<Box<Login>>,
+    /// The resource of the system that was missing, if any; the hint is about it alone.
+    #[doc(hidden)]
+    pub resource: Option<Resource>,
     /// True if the secrets of the error's call are redacted. They are not redacted in an error
     /// about a value of an earlier response.
     #[doc(hidden)]
@@ -292,18 +295,6 @@ impl Error {
         Self::argument(name, value, &format!("{expected} (boardlot's own rule){meant}"))
     }
 
-    /// Names the file in an error about an argument whose contents came from that file.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn of_file(mut self, argument: &str, file: &str) -> Self {
-        if let ErrorKind::Config(message) = self.kind.as_mut()
-            && let Some(rest) = message.strip_prefix(argument).filter(|rest| rest.starts_with(' '))
-        {
-            *message = format!("{argument} {file}{rest}");
-        }
-        self
-    }
-
     /// Creates the error for a call that this object cannot serve, or cannot serve now. The
     /// arguments are not the cause.
     #[doc(hidden)]
@@ -378,6 +369,21 @@ impl Error {
         self
     }
 
+    /// Adds the resource of the system that was missing, if any.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn with_resource(mut self, resource: impl Into<Option<Resource>>) -> Self {
+        self.resource = resource.into().or(self.resource);
+        self
+    }
+
+    /// Adds the resource whose lack caused the error, if any.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn caused_by(self, error: &(dyn std::error::Error + 'static)) -> Self {
+        self.with_resource(Resource::of(error))
+    }
+
     /// Adds the login that is needed.
     #[must_use]
     #[doc(hidden)]
@@ -441,8 +447,8 @@ impl Error {
         log_in: impl FnOnce(&Login) -> String,
         advise: impl FnOnce(&Advice) -> String,
     ) -> Option<String> {
-        if let Some(hint) = self.missing_resource() {
-            return Some(hint.to_owned());
+        if let Some(resource) = self.resource {
+            return Some(resource.hint().to_owned());
         }
         let login = self.login.as_deref().map(log_in);
         match (self.advice.as_deref().map(advise), login) {
@@ -450,16 +456,6 @@ impl Error {
             (Some(advice), None) => Some(advice),
             (None, Some(login)) => Some(login),
             (None, None) => self.hint_of_kind(),
-        }
-    }
-
-    /// Returns the hint about a resource of the system, if one was missing.
-    fn missing_resource(&self) -> Option<&'static str> {
-        match self.kind.as_ref() {
-            ErrorKind::Config(message)
-            | ErrorKind::Store(message)
-            | ErrorKind::Transport { message, .. } => resource::hint(message),
-            _ => None,
         }
     }
 
@@ -520,6 +516,7 @@ impl From<ErrorKind> for Error {
             checkpoint: None,
             advice: None,
             login: None,
+            resource: None,
             is_redacted: false,
         }
     }

@@ -1,14 +1,108 @@
 //! Resources of the system that may be missing. The advice is the same wherever a resource is
 //! needed.
 
-/// Errors of the system that report a missing resource: the numbers of Linux and macOS, and of
+use std::{error::Error as StdError, io, iter};
+
+/// A resource of the system that may be missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resource {
+    /// Open files and connections.
+    Files,
+    /// Memory.
+    Memory,
+    /// Space on the disk.
+    Disk,
+    /// A file system that can be written.
+    Writing,
+    /// Threads.
+    Threads,
+    /// Random numbers.
+    Entropy,
+    /// Locks of a file system.
+    Locks,
+    /// Permissions of a file system.
+    Modes,
+    /// A home folder.
+    Home,
+}
+
+/// The numbers of errors of the system that report a missing resource: of Linux and macOS, and of
 /// Windows.
 #[cfg(not(windows))]
-const CODES: [(&str, &[u16]); 4] =
-    [(FILES, &[23, 24]), (MEMORY, &[12]), (DISK, &[27, 28, 69, 122]), (READ_ONLY, &[30])];
+const CODES: [(Resource, &[i32]); 4] = [
+    (Resource::Files, &[23, 24]),
+    (Resource::Memory, &[12]),
+    (Resource::Disk, &[27, 28, 69, 122]),
+    (Resource::Writing, &[30]),
+];
 #[cfg(windows)]
-const CODES: [(&str, &[u16]); 4] =
-    [(FILES, &[4]), (MEMORY, &[8, 14, 1455]), (DISK, &[39, 112]), (READ_ONLY, &[19])];
+const CODES: [(Resource, &[i32]); 4] = [
+    (Resource::Files, &[4]),
+    (Resource::Memory, &[8, 14, 1455]),
+    (Resource::Disk, &[39, 112]),
+    (Resource::Writing, &[19]),
+];
+
+impl Resource {
+    /// Returns the resource that was missing, if an error or one of its causes is about one.
+    pub fn of(error: &(dyn StdError + 'static)) -> Option<Self> {
+        causes(error).find_map(|cause| {
+            if let Some(refused) = cause.downcast_ref::<Refused>() {
+                return Some(refused.resource);
+            }
+            if let Some(error) = cause.downcast_ref::<super::Error>() {
+                return error.resource;
+            }
+            let code = cause.downcast_ref::<io::Error>()?.raw_os_error()?;
+            CODES.iter().find(|(_, codes)| codes.contains(&code)).map(|(resource, _)| *resource)
+        })
+    }
+
+    /// Returns the advice.
+    pub const fn hint(self) -> &'static str {
+        match self {
+            Resource::Files => FILES,
+            Resource::Memory => MEMORY,
+            Resource::Disk => DISK,
+            Resource::Writing => READ_ONLY,
+            Resource::Threads => THREADS,
+            Resource::Entropy => ENTROPY,
+            Resource::Locks => LOCKS,
+            Resource::Modes => MODES,
+            Resource::Home => HOME,
+        }
+    }
+}
+
+/// An error of the system whose number does not tell which resource was refused.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}: {error}")]
+pub struct Refused {
+    resource: Resource,
+    what: &'static str,
+    error: io::Error,
+}
+
+impl Refused {
+    /// Returns an error of the same kind that names the resource.
+    pub fn new(resource: Resource, what: &'static str, error: io::Error) -> io::Error {
+        io::Error::new(error.kind(), Refused { resource, what, error })
+    }
+}
+
+/// Returns an error and its causes. The source of an `io::Error` is the source of the error that it
+/// wraps, so the wrapped error is taken instead.
+fn causes<'e>(
+    error: &'e (dyn StdError + 'static),
+) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
+    iter::successors(Some(error), |cause| {
+        let cause: &'e (dyn StdError + 'static) = *cause;
+        match cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(wrapped) => Some(wrapped),
+            None => cause.source(),
+        }
+    })
+}
 
 const FILES: &str = "The process has reached its limit of open files and connections: close unused clients \
                      and files, share one client, or raise the limit (`ulimit -n`).";
@@ -33,53 +127,34 @@ const MODES: &str = "Files with tokens must be private to their owner, but their
 const HOME: &str = "Set HOME to a folder of this user, or XDG_CONFIG_HOME and XDG_STATE_HOME to absolute \
                     paths; or pass the base URL and the credentials as arguments, without a profile.";
 
-/// Beginning of the error for a thread that cannot be started.
-pub const NO_THREAD: &str = "the system starts no more threads";
-/// Beginning of the error for missing random numbers.
-pub const NO_ENTROPY: &str = "the system has no random numbers";
-
-/// Beginning of the error for a file system without locks.
-pub const NO_LOCKS: &str = "its file system refuses file locks";
-/// Beginning of the error for a file system without permissions.
-pub const NO_MODES: &str = "its file system refuses permissions";
-/// Beginning of the error for a user without a home folder.
-pub const NO_HOME: &str = "no home folder was found";
-
-/// Sentences for errors, by the beginning of the error.
-const SENTENCES: [(&str, &str); 6] = [
-    (NO_THREAD, THREADS),
-    (NO_ENTROPY, ENTROPY),
-    // The error of rustls.
-    ("failed to get random bytes", ENTROPY),
-    (NO_LOCKS, LOCKS),
-    (NO_MODES, MODES),
-    (NO_HOME, HOME),
-];
-
-/// Returns the hint about the missing resource, if the error is about one.
-pub fn hint(message: &str) -> Option<&'static str> {
-    if let Some((_, hint)) = SENTENCES.iter().find(|(text, _)| message.contains(text)) {
-        return Some(hint);
-    }
-    // The standard library writes an error of the system in this form.
-    let (_, code) = message.rsplit_once("(os error ")?;
-    let code = code.split_once(')')?.0.parse().ok()?;
-    CODES.iter().find(|(_, codes)| codes.contains(&code)).map(|(hint, _)| *hint)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[cfg(not(windows))]
     #[test]
-    fn a_missing_resource_is_recognized_by_the_error_of_the_system() {
-        for (code, word) in [(24, "open files"), (12, "memory"), (28, "disk"), (30, "read-only")] {
-            let error = std::io::Error::from_raw_os_error(code);
-            let text = format!("cannot write '/a/b': {error}; the file is as it was");
-            assert!(hint(&text).is_some_and(|hint| hint.contains(word)), "{text}");
+    fn a_missing_resource_is_recognized_by_the_number_of_the_error() {
+        for (code, resource) in [
+            (24, Resource::Files),
+            (12, Resource::Memory),
+            (28, Resource::Disk),
+            (30, Resource::Writing),
+        ] {
+            let error = io::Error::from_raw_os_error(code);
+            assert_eq!(Resource::of(&error), Some(resource));
+            let wrapped = io::Error::other(io::Error::other(error));
+            assert_eq!(Resource::of(&wrapped), Some(resource));
         }
-        assert_eq!(hint("cannot connect: Connection refused (os error 111)"), None);
-        assert_eq!(hint("a file named (os error 24"), None);
+        assert_eq!(Resource::of(&io::Error::from_raw_os_error(111)), None);
+        assert_eq!(Resource::of(&io::Error::other("named (os error 24)")), None);
+    }
+
+    #[test]
+    fn a_refused_resource_is_named_beside_the_error_of_the_system() {
+        let error = io::Error::from(io::ErrorKind::Unsupported);
+        let refused = Refused::new(Resource::Locks, "no locks", error);
+        assert_eq!(Resource::of(&refused), Some(Resource::Locks));
+        assert_eq!(refused.kind(), io::ErrorKind::Unsupported);
+        assert_eq!(refused.to_string(), "no locks: unsupported");
     }
 }

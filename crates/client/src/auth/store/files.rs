@@ -10,7 +10,7 @@ use std::{
 
 use zeroize::Zeroizing;
 
-use super::{Secret, store_error};
+use super::{Secret, io_error, store_error};
 use crate::{
     error::Result,
     os::atomic_file::{self, folder_of, options},
@@ -52,7 +52,7 @@ pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     };
     atomic_file::replace(path, content, create).map_err(|error| {
         let remedy = "free some space or make the folder writable; the file is unchanged";
-        store_error(path, format!("it cannot be written: {error}"), remedy)
+        store_error(path, format!("it cannot be written: {error}"), remedy).caused_by(&error)
     })
 }
 
@@ -96,7 +96,7 @@ fn refused(path: &Path, error: &io::Error, remedy: &str) -> crate::error::Error 
     if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()) {
         return store_error(path, "it is a symbolic link", "use the path of the file itself");
     }
-    store_error(path, error, remedy)
+    io_error(path, error, remedy)
 }
 
 #[cfg(unix)]
@@ -107,7 +107,7 @@ fn make_folder(folder: &Path) -> Result<()> {
             .recursive(true)
             .mode(0o700)
             .create(folder)
-            .map_err(|error| store_error(folder, error, "create the folder, or choose another"))?;
+            .map_err(|error| io_error(folder, &error, "create the folder, or choose another"))?;
         // A strict umask clears the owner's bits, too.
         let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
     }
@@ -117,7 +117,7 @@ fn make_folder(folder: &Path) -> Result<()> {
 #[cfg(not(unix))]
 fn make_folder(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)
-        .map_err(|error| store_error(folder, error, "create the folder, or choose another"))
+        .map_err(|error| io_error(folder, &error, "create the folder, or choose another"))
 }
 
 /// Returns true if the folder exists; fails if other users could replace a file in it.
@@ -128,7 +128,7 @@ fn check_folder(folder: &Path) -> Result<bool> {
     let metadata = match fs::metadata(folder) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(store_error(folder, error, "choose another path")),
+        Err(error) => return Err(io_error(folder, &error, "choose another path")),
     };
     if !metadata.is_dir() {
         return Err(store_error(folder, "it is not a folder", "choose another path"));

@@ -93,9 +93,9 @@ fn not_ours(key: &str) -> Error {
     .into()
 }
 
-fn unavailable(error: &dyn std::fmt::Display) -> Error {
-    let error = Error::from(ErrorKind::Store(format!("the keychain cannot be used: {error}")));
-    error.with_advice(Advice::LockedKeychain)
+fn unavailable(error: &(dyn std::error::Error + 'static)) -> Error {
+    let problem = Error::from(ErrorKind::Store(format!("the keychain cannot be used: {error}")));
+    problem.with_advice(Advice::LockedKeychain).caused_by(error)
 }
 
 /// The Secret Service over D-Bus.

@@ -126,6 +126,11 @@ pub(super) fn still_locked() -> Error {
     ErrorKind::Store("another refresh has not finished; call again".into()).into()
 }
 
+/// Returns the error of the system about a file, with a remedy.
+fn io_error(path: &Path, error: &std::io::Error, remedy: &str) -> Error {
+    store_error(path, error, remedy).caused_by(error)
+}
+
 /// Returns the error of a file, with a remedy.
 fn store_error(path: &Path, what: impl std::fmt::Display, remedy: &str) -> Error {
     let error: Error = ErrorKind::Store(format!("{}: {what}; {remedy}", path.display())).into();
