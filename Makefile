@@ -19,7 +19,7 @@ export CARGO_TERM_COLOR ?= never
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help rust setup demo test test-rust test-python test-long check check-quick check-types check-rest format \
-	audit generate stubs package-docs docs lock bench wheel wheel-test clean
+	audit generate stubs package-docs docs lock bench wheel wheel-test clean .compiled-tests
 
 help: ## Lists these targets.
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | awk -F '\t' '{printf "%-13s %s\n", $$1, $$2}'
@@ -34,12 +34,16 @@ setup: $(BIN)/.built ## Compiles the extension and installs all tools into .venv
 demo: $(BIN)/.extension ## Shows what boardlot does, against its own sandbox.
 	$(BIN)/boardlot demo
 
-# The Rust tests compile while the Python tools are installed, and run beside the Python tests.
+# All is compiled, while the Python tools are installed, before the first test: their time limits are for the tests.
 test: ## All tests: those of the core and those of the Python package.
-	+@$(MAKE) --no-print-directory -j4 test-rust test-python
+	+@$(MAKE) --no-print-directory -j2 .compiled-tests $(BIN)/.built
+	+@$(MAKE) --no-print-directory -j2 test-rust test-python
 
 # The extension, which has no tests of its own, is among them for its features: see .extension.
 CORE := -p boardlot -p boardlot-client -p boardlot-service -p boardlot-sandbox -p boardlot-generate
+.compiled-tests: | rust
+	$(CARGO) test --locked $(CORE) --no-run --quiet
+
 test-rust: | rust ## The core's tests, without Python; ARGS="name" picks some.
 	$(CARGO) test --locked $(CORE) $(ARGS)
 

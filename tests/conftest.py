@@ -24,6 +24,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: the long form of a test, run by `pytest -m slow`")
+    config.addinivalue_line("markers", "sandbox_program: runs the program `boardlot-sandbox`")
     # A process that dies ends the run. Its tests in another one would hang pytest-xdist 3.8, which
     # waits for tests that are done already.
     config.option.maxworkerrestart = "0"
@@ -109,6 +110,13 @@ def pytest_collection_modifyitems(config, items):
         from .support.schedule import rank
 
         items.sort(key=lambda item: rank(item.nodeid))
+
+
+def pytest_collection_finish(session):
+    if any(item.get_closest_marker("sandbox_program") for item in session.items):
+        from .cli.sandbox_program import compiled
+
+        compiled()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,14 +14,20 @@ ROOT = Path(__file__).parents[2]
 LONGEST = 120
 
 
-@functools.cache
 def program():
-    """The path of the program: that of BOARDLOT_TEST_SANDBOX, or compiled here."""
+    """The path of the program."""
+    return compiled() or pytest.skip("needs cargo, which compiles boardlot-sandbox")
+
+
+@functools.cache
+def compiled():
+    """The path of the program: that of BOARDLOT_TEST_SANDBOX, or compiled here; `None` without
+    cargo. Called before the first test: Cargo may take longer than the limit of a test."""
     given = os.environ.get("BOARDLOT_TEST_SANDBOX")
     if given is not None:
         return given
     if shutil.which("cargo") is None:
-        pytest.skip("needs cargo, which compiles boardlot-sandbox")
+        return None
     # As it is compiled for the crate's own test, which runs it.
     options = "ARGS=--no-run --message-format json-render-diagnostics"
     command = ["make", "--silent", "--no-print-directory", "test-rust", options]

@@ -15,7 +15,10 @@ import pytest
 
 from .sandbox_program import Program
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="ends by SIGTERM")
+pytestmark = [
+    pytest.mark.sandbox_program,
+    pytest.mark.skipif(sys.platform == "win32", reason="ends by SIGTERM"),
+]
 DIVIDENDS = "/api/v1.0/quote/HK.00700/corporate-actions/dividends"
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 

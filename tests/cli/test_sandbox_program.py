@@ -18,7 +18,10 @@ from ..support.certificates import Authority
 from ..support.threads import wait_until
 from .sandbox_program import Program, failed, program
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="ends by SIGTERM")
+pytestmark = [
+    pytest.mark.sandbox_program,
+    pytest.mark.skipif(sys.platform == "win32", reason="ends by SIGTERM"),
+]
 PATHS = [
     "/api/v1.0/quote/trading-days?market=HK&start=2026-01-01&end=2026-01-31",
     "/api/v1.0/quote/HK.HSImain/reference-future",

@@ -18,7 +18,7 @@ import pytest
 from ..cli.sandbox_program import Program
 
 pytest.importorskip("schemathesis", reason="tools/nightly/openapi-judges runs it")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox_program]
 
 HERE = Path(__file__).parent
 DESCRIPTION = HERE.parents[1] / "docs" / "openapi.json"

@@ -18,6 +18,7 @@ import pytest
 
 from ..cli.sandbox_program import Program, program
 
+pytestmark = pytest.mark.sandbox_program
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "any-language.md").read_text("utf-8")
 FENCE = re.compile(r'^( *)```\w+ title="([^"]+)"\n(.*?)^\1```$', re.DOTALL | re.MULTILINE)
