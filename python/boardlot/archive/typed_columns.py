@@ -99,7 +99,7 @@ class TypedList:
         kind of their field."""
         rows = self._converted(texts)
         transaction.append(self._into, [(*key, *row) for key, row in zip(keys, rows, strict=True)])
-        return sum(_count(names) for names, *_ in rows)
+        return sum(_count(row[0]) for row in rows if row[0] is not None)
 
     def replace(
         self, transaction: Transaction, versions: Sequence[int], texts: Sequence[str]
