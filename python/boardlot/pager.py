@@ -99,8 +99,8 @@ class _Shared:
         # no interrupt comes in between.
         self.reading: AbstractEventLoop | bool | None = None
 
-    def taken_over(self) -> _Position:
-        """Take over the position and return it: earlier readers take no more items from it."""
+    def take_position(self) -> _Position:
+        """Take the position for a new reader and return it: earlier readers get no more items."""
         position = self.position
         if position.reader is not None:
             position.reader._unread = _NONE
@@ -199,7 +199,7 @@ class _View(Generic[T_co]):
     def _prepare(self) -> bool:
         """Make items of the page at the position; false if no rows of the page are left."""
         shared = self._shared
-        position = shared.taken_over()
+        position = shared.take_position()
         page, row = position.page, position.row
         if page is None or row >= max(len(page), self._least):
             return False
@@ -489,7 +489,7 @@ class Pager(View[T_co]):
             shared.refuse()
         shared.reading = True
         try:
-            position = shared.taken_over()
+            position = shared.take_position()
             result, page, row = collect(self._view, position.page, position.row, *arguments)
             if finish is not None:
                 result = finish(result)
@@ -646,7 +646,7 @@ class AsyncPager(AsyncView[T_co]):
             shared.refuse()
         shared.reading = loop
         try:
-            position = shared.taken_over()
+            position = shared.take_position()
             collected = collect(self._view, position.page, position.row, *arguments)
             result, page, row = await collected
             if finish is not None:

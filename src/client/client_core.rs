@@ -34,7 +34,7 @@ use crate::{
 };
 use boardlot_client::extension::{
     api::{self, ENDPOINTS},
-    client::Client as Core,
+    client::Client as CoreClient,
     http::{Body, HttpResponse, RequestPlan, method},
     os::process::shared,
     pages::{PagedCall, Windows},
@@ -44,7 +44,7 @@ use boardlot_client::extension::{
 /// client alive, as their `owner`.
 #[pyclass(frozen, name = "_ClientCore", module = "boardlot._core")]
 pub struct ClientCore {
-    core: Core,
+    core: CoreClient,
     mode: CallMode,
     /// The arguments of the constructor, for pickling.
     given: Py<PyDict>,
@@ -70,7 +70,7 @@ impl Default for Builders {
 }
 
 impl ClientCore {
-    fn core(&self, py: Python<'_>) -> PyResult<Core> {
+    fn core(&self, py: Python<'_>) -> PyResult<CoreClient> {
         self.core.transport.check_open().or_raise(py)?;
         Ok(self.core.clone())
     }

@@ -19,7 +19,7 @@ use crate::{
     },
 };
 use boardlot_client::extension::{
-    client::{Client as Core, ClientOptions},
+    client::{Client as CoreClient, ClientOptions},
     http::{TransportOptions, check_address, is_public_header},
     profile::Profile,
 };
@@ -34,7 +34,7 @@ pub fn build_client(
     base_url: Option<String>,
     options: &Bound<'_, PyTuple>,
     given: &Bound<'_, PyDict>,
-) -> PyResult<(Core, Arc<PythonObserver>, Vec<Py<PyAny>>)> {
+) -> PyResult<(CoreClient, Arc<PythonObserver>, Vec<Py<PyAny>>)> {
     let py = options.py();
     let mut transport = TransportOptions::default();
     let mut defaults = TransportOptions::default();
@@ -107,7 +107,7 @@ pub fn build_client(
     options.credentials = credentials;
     options.transport = transport;
     // Creating a client may read a file for each authority that the system trusts.
-    let core = py.detach(|| Core::new(&base_url, options)).or_raise(py)?;
+    let core = py.detach(|| CoreClient::new(&base_url, options)).or_raise(py)?;
     let referents = strong_refs.into_iter().map(Py::into_any).chain(object.flatten()).collect();
     Ok((core, observer, referents))
 }

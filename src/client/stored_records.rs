@@ -15,8 +15,8 @@ use crate::{
 use boardlot_client::extension::{
     api::{EncodedValue, Field, Parameter, ParameterKind, TimeUnit},
     decode::{
-        PageSlice, Rows as Core, StoredFill, StoredRecord, TypedFields, TypedRecord, TypedValue,
-        kind_named, page_of_texts,
+        PageSlice, Rows as CoreRows, StoredFill, StoredRecord, TypedFields, TypedRecord,
+        TypedValue, kind_named, page_of_texts,
     },
     os::threads,
     pages::RecordsCall,
@@ -122,7 +122,7 @@ pub fn stored_records<'py>(
     let plan = RecordsCall::new(&endpoint, &given).or_raise(py)?;
     let added: &[Field] = if observed { &OBSERVED } else { &[] };
     let fields = plan.fields.iter().chain(added).cloned().collect();
-    let rows = Core::new(scanned_pages(py, texts, seen_at)?, fields);
+    let rows = CoreRows::new(scanned_pages(py, texts, seen_at)?, fields);
     Ok(Rows::new(rows, RowBuilderPool::default()))
 }
 

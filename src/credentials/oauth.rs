@@ -13,7 +13,7 @@ use crate::{
     values::dates::DateClasses,
 };
 use boardlot_client::extension::{
-    auth::{Credentials, OAuth as Core, TokenSet},
+    auth::{Credentials, OAuth as CoreOAuth, TokenSet},
     http::BaseUrl,
 };
 
@@ -38,12 +38,12 @@ use boardlot_client::extension::{
 /// >>> auth.logout()
 #[pyclass(frozen, weakref, module = "boardlot")]
 pub struct OAuth {
-    core: Arc<Core>,
+    core: Arc<CoreOAuth>,
     store: StoreObject,
 }
 
 impl OAuth {
-    pub fn new_logged_in(core: Arc<Core>, store: StoreObject) -> Self {
+    pub fn new_logged_in(core: Arc<CoreOAuth>, store: StoreObject) -> Self {
         OAuth { core, store }
     }
 
@@ -76,7 +76,8 @@ impl OAuth {
         let secret = client_secret.map(|value| secret_text("client_secret", value)).transpose()?;
         let (store, object) = StoreObject::from_argument(py, Some(store))?;
         let user = user.map(|user| text("user", user)).transpose()?;
-        let core = Core::new(client_id.to_owned(), secret, store).of_user(user).or_raise(py)?;
+        let core =
+            CoreOAuth::new(client_id.to_owned(), secret, store).of_user(user).or_raise(py)?;
         if let Some(base_url) = base_url {
             let base = BaseUrl::parse(base_url).or_raise(py)?;
             core.bind(base.as_str()).or_raise(py)?;

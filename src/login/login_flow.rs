@@ -16,7 +16,7 @@ use crate::{
     credentials::{oauth::OAuth, store_argument::StoreObject},
 };
 use boardlot_client::extension::{
-    auth::OAuth as Core,
+    auth::OAuth as CoreOAuth,
     http::{BaseUrl, PoolSlot},
     login::{Flow, Options},
     os::runtime::runtime,
@@ -147,7 +147,7 @@ fn port(number: i64) -> Result<u16> {
 }
 
 /// Waits for the end of a login. Dropping the future cancels the login, also before it is polled.
-fn wait(flow: Arc<Flow>) -> impl Future<Output = Result<Arc<Core>>> {
+fn wait(flow: Arc<Flow>) -> impl Future<Output = Result<Arc<CoreOAuth>>> {
     struct CancelOnDrop(Arc<Flow>);
     impl Drop for CancelOnDrop {
         fn drop(&mut self) {

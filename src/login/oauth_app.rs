@@ -18,7 +18,7 @@ use boardlot_client::extension::{
     auth::{self, Attempt},
     error::Error,
     http::{BaseUrl, ConnectOptions, Transport, TransportOptions},
-    login::{App, AuthorizationRequest as Core},
+    login::{App, AuthorizationRequest as CoreRequest},
 };
 
 /// The core of an `OAuthApp` or an `AsyncOAuthApp`.
@@ -171,7 +171,7 @@ pub fn transport_options(
 /// The start of a login: send the user to the page at `url`; `state` and `code_verifier` are two
 /// strings to keep in the user's session until the callback.
 #[pyclass(frozen, module = "boardlot")]
-pub struct AuthorizationRequest(Core);
+pub struct AuthorizationRequest(CoreRequest);
 
 #[pymethods]
 impl AuthorizationRequest {

@@ -13,16 +13,16 @@ use crate::calls::{
 use crate::prelude::*;
 use boardlot_client::extension::{
     os::task::AbortOnDrop,
-    pages::{CheckedSink, Limits, Pages as Core, Place, Sink},
+    pages::{CheckedSink, Limits, PagePosition, Pages as CorePages, Sink},
 };
 
 /// The pages to collect, the position and the kind of the result.
 pub struct Collecting {
-    pub core: Arc<Core>,
+    pub core: Arc<CorePages>,
     pub mode: CallMode,
     /// The Python object that keeps alive the objects to which the core has weak references.
     pub owner: Option<Py<PyAny>>,
-    pub from: Place,
+    pub from: PagePosition,
     pub limits: Limits,
     /// True if a bar is shown.
     pub progress: bool,
@@ -58,7 +58,7 @@ impl Collecting {
         };
         // On the runtime's threads, so that Ctrl-C need not wait while large pages are parsed.
         let collected = async move { AbortOnDrop::spawn(collected.boxed()).join().await };
-        let finish = move |py: Python<'_>, (value, end): (T, Place)| {
+        let finish = move |py: Python<'_>, (value, end): (T, PagePosition)| {
             let object = finish(py, value)?;
             let row = end.row;
             Ok((object, end.page.map(Page), row).into_pyobject(py)?.unbind().into_any())
@@ -79,7 +79,7 @@ impl Collecting {
 ///
 /// From the middle of a list, the total is not the number of remaining rows, which a cursor does
 /// not tell.
-fn expected_rows(core: &Arc<Core>, from: &Place, limits: Limits) -> CountFn {
+fn expected_rows(core: &Arc<CorePages>, from: &PagePosition, limits: Limits) -> CountFn {
     let core = core.clone();
     let position = core.position(from);
     let received = position.cursor.is_none().then_some(position.row as u64);

@@ -20,20 +20,20 @@ use boardlot_client::extension::{
     api::time_text,
     decode::{BatchBuilder, PageSlice},
     os::callback_pool,
-    pages::{Limits, ListedPage, Pages as Core, Place},
+    pages::{Limits, ListedPage, PagePosition, Pages as CorePages},
 };
 
 /// The pages of a list, each requested with the page before it. This object has no position.
 #[pyclass(frozen, name = "_Pages", module = "boardlot._core")]
 pub struct Pages {
-    core: Arc<Core>,
+    core: Arc<CorePages>,
     mode: CallMode,
     /// The client, which keeps alive the objects to which the core has weak references.
     owner: Option<Py<PyAny>>,
 }
 
 impl Pages {
-    pub fn new(mode: CallMode, core: Core, owner: Option<&Bound<'_, PyAny>>) -> Self {
+    pub fn new(mode: CallMode, core: CorePages, owner: Option<&Bound<'_, PyAny>>) -> Self {
         let owner = owner.map(|owner| owner.clone().unbind());
         Pages { core: Arc::new(core), mode, owner }
     }
@@ -45,7 +45,7 @@ impl Pages {
     fn collecting(
         &self,
         py: Python<'_>,
-        from: Place,
+        from: PagePosition,
         limits: Limits,
         progress: bool,
     ) -> Collecting {
@@ -56,8 +56,8 @@ impl Pages {
 
 /// Returns the position after `row` rows of a page; without a page, the position before the first
 /// one.
-fn place(page: Option<&Bound<'_, Page>>, row: usize) -> Place {
-    Place { page: page.map(|page| page.get().0.clone()), row }
+fn place(page: Option<&Bound<'_, Page>>, row: usize) -> PagePosition {
+    PagePosition { page: page.map(|page| page.get().0.clone()), row }
 }
 
 #[pymethods]

@@ -18,7 +18,7 @@ use crate::{
 use boardlot_client::extension::{
     api::Field,
     decode::{
-        ColumnOptions, Columns, PageSlice, RecordNumber, RecordRef, Rows as Core, Selection,
+        ColumnOptions, Columns, PageSlice, RecordNumber, RecordRef, Rows as CoreRows, Selection,
         UndeclaredNames, field_name,
     },
     pages::{ListedPage, Listing},
@@ -62,8 +62,8 @@ impl RowView {
     }
 
     /// Records of this view.
-    pub fn rows_of(&self, slices: Vec<PageSlice>) -> Core {
-        let rows = Core::new(slices, self.fields.clone());
+    pub fn rows_of(&self, slices: Vec<PageSlice>) -> CoreRows {
+        let rows = CoreRows::new(slices, self.fields.clone());
         let rows = match &self.key_name {
             Some(name) => rows.with_key(name),
             None => rows,

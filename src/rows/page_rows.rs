@@ -16,36 +16,36 @@ use crate::arguments::caller_arguments::field_names;
 use crate::calls::call::Finish;
 use crate::prelude::*;
 use crate::values::objects;
-use boardlot_client::extension::decode::Rows as Core;
+use boardlot_client::extension::decode::Rows as CoreRows;
 
 /// Rows of pages, with the fields that are declared for them. `boardlot.Records` is made from them.
 /// The archive, the command line and the engines read these rows directly, because they have every
 /// number as the service sent it.
 #[pyclass(frozen, name = "_Rows", module = "boardlot._core")]
 pub struct Rows {
-    rows: Core,
+    rows: CoreRows,
     builders: RowBuilderPool,
 }
 
 impl Rows {
-    pub fn new(rows: Core, builders: RowBuilderPool) -> Self {
+    pub fn new(rows: CoreRows, builders: RowBuilderPool) -> Self {
         Rows { rows, builders }
     }
 
     /// Returns a function that makes the Python object of rows, sharing their layout with other
     /// rows of the same list.
-    pub fn from_core(builders: &RowBuilderPool) -> Finish<Core> {
+    pub fn from_core(builders: &RowBuilderPool) -> Finish<CoreRows> {
         let builders = builders.clone();
         Box::new(move |py, rows| Ok(Py::new(py, Rows::new(rows, builders))?.into_any()))
     }
 
     /// The rows.
-    pub fn core(&self) -> &Core {
+    pub fn core(&self) -> &CoreRows {
         &self.rows
     }
 
     /// Returns these rows with other slices of pages.
-    fn with(&self, rows: Core) -> Self {
+    fn with(&self, rows: CoreRows) -> Self {
         Rows { rows, builders: self.builders.clone() }
     }
 }

@@ -7,7 +7,7 @@ use crate::arguments::caller_arguments::field_names;
 use crate::prelude::*;
 use boardlot_client::extension::{
     api::{ENDPOINTS, Field, ResponseShape, declared_field},
-    decode::{KEY_DOC, Rows as Core, Selection, field_name},
+    decode::{KEY_DOC, Rows as CoreRows, Selection, field_name},
 };
 
 /// The declared fields of a list's rows; none for a list of the caller's own.
@@ -25,7 +25,7 @@ type PickledField = (String, String, String, String);
 type PickledShape = (Vec<PickledField>, Option<Vec<String>>);
 
 impl Shape {
-    pub fn of(rows: &Core) -> Self {
+    pub fn of(rows: &CoreRows) -> Self {
         let fields = match rows.key_name() {
             None => rows.fields().clone(),
             Some(key) => {
@@ -72,7 +72,7 @@ impl Shape {
     /// Name, kind, unit and description of each declared field.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let rows = Core::new(Vec::new(), self.fields.clone());
+        let rows = CoreRows::new(Vec::new(), self.fields.clone());
         PyTuple::new(py, SchemaField::of_rows(&rows.restricted_to(self.selection.clone())))
     }
 

@@ -19,7 +19,7 @@ use crate::{
     rows::{page_rows::Rows, row_builder_pool::RowBuilderPool},
 };
 use boardlot_client::extension::{
-    decode::{Page, Rows as Core},
+    decode::{Page, Rows as CoreRows},
     http::{HttpResponse, TimeRange},
     pages::{PagedCall, Pages as CorePages, RecordsCall, Source, Windows},
 };
@@ -50,7 +50,7 @@ impl ResponseParser {
     fn __call__(&self, py: Python<'_>, body: PyBackedBytes) -> PyResult<Py<PyAny>> {
         let response = HttpResponse::new(Bytes::from_owner(body));
         let page = self.plan.parse_whole(&response).or_raise(py)?;
-        let rows = Core::new(vec![page.into()], self.plan.fields.clone());
+        let rows = CoreRows::new(vec![page.into()], self.plan.fields.clone());
         Rows::from_core(&self.builders)(py, rows)
     }
 }

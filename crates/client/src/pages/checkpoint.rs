@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Listing, Position, paged_call::short_digest, shared::Core};
+use super::{Listing, Position, paged_call::short_digest, shared::Shared};
 use crate::{
     api::Argument,
     error::{Error, Result},
@@ -30,8 +30,8 @@ struct Checkpoint {
 const VERSION: u32 = 2;
 
 /// Writes the checkpoint of a position. Fails if the service's cursor has a secret.
-pub(super) fn write(position: &Position, core: &Core) -> Result<String> {
-    let Core { source, listing, .. } = core;
+pub(super) fn write(position: &Position, shared: &Shared) -> Result<String> {
+    let Shared { source, listing, .. } = shared;
     let failed = position.keys.iter().flat_map(|keys| &keys.begun);
     let mut cursors = failed.chain([position]).filter_map(|position| position.cursor.as_ref());
     let redactor = source.redactor();

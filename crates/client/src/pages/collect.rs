@@ -22,12 +22,13 @@ use crate::{
     os::task::AbortOnDrop,
 };
 
-/// A place in a list: after this many records of a page, or before the first page.
+/// A position among the pages of a list: after this many records of a page, or before the first
+/// page.
 #[derive(Debug, Clone, Default)]
-pub struct Place {
+pub struct PagePosition {
     /// The page.
     pub page: Option<Arc<ListedPage>>,
-    /// Number of the page's records before the place.
+    /// Number of the page's records before the position.
     pub row: usize,
 }
 
@@ -47,7 +48,7 @@ pub async fn collect_all<S: Sink>(
     begun: Option<(Arc<ListedPage>, usize)>,
     progress: &Arc<AtomicU64>,
     sink: impl Fn() -> S,
-) -> Result<(Vec<S>, Place)> {
+) -> Result<(Vec<S>, PagePosition)> {
     let first = begun.as_ref().map_or(0, |(page, _)| page.index());
     let start = |index| match &begun {
         Some((page, row)) if index == first => Start::Within(page.clone(), *row),
@@ -88,18 +89,18 @@ pub async fn collect_all<S: Sink>(
     }
     let end = last.map(|fetched| ListedPage::at_end(list, fetched, failures));
     let row = end.as_ref().map_or(0, |page| page.len());
-    Ok((sinks, Place { page: end, row }))
+    Ok((sinks, PagePosition { page: end, row }))
 }
 
 /// Collects page after page from a place on; `first` returns the first page of a list. Requests no
 /// page that may be beyond the limits.
 pub async fn collect_up_to<S: Sink>(
-    from: &Place,
+    from: &PagePosition,
     first: impl AsyncFnOnce() -> Result<Option<Arc<ListedPage>>>,
     limits: Limits,
     progress: &AtomicU64,
     mut sink: S,
-) -> Result<(S, Place)> {
+) -> Result<(S, PagePosition)> {
     let mut items = limits.items.unwrap_or(usize::MAX);
     let mut pages = limits.pages.unwrap_or(usize::MAX);
     let (mut place, mut first) = (from.clone(), Some(first));
@@ -114,7 +115,7 @@ pub async fn collect_up_to<S: Sink>(
         let Some((row, page)) = next else { break };
         let mut slice = page.rest(row);
         slice.range.end = slice.range.end.min(slice.range.start.saturating_add(items));
-        place = Place { row: slice.range.end, page: Some(page) };
+        place = PagePosition { row: slice.range.end, page: Some(page) };
         items -= slice.range.len();
         pages -= 1;
         push(&mut sink, slice, progress)?;

@@ -34,9 +34,9 @@ fn pages_min(permitted: Permitted) -> i64 {
 /// probe.
 pub fn is_promising(first: &ListedPage) -> bool {
     let list = first.list();
-    let permitted = list.core.source.permitted();
+    let permitted = list.shared.source.permitted();
     let promised = list.whole_range().filter(|_| permitted.at_once > 1 && list.parts.len() == 1);
-    let promised = promised.filter(|(_, end)| *end <= list.core.source.time());
+    let promised = promised.filter(|(_, end)| *end <= list.shared.source.time());
     let promised = promised.and_then(|range| promised_pages(list, first.fetched(), range));
     promised.is_some_and(|pages| pages >= pages_min(permitted))
 }
@@ -55,8 +55,8 @@ pub async fn choose(first: &Arc<ListedPage>) -> Result<Option<Arc<List>>> {
     let (second, probe) = tokio::join!(first.next(), probe.beginning());
     let (second, probe) = (second?, probe?);
     let promised = promised_pages(list, &probe, (start, cut));
-    let permitted = list.core.source.permitted();
-    let has_failed = list.core.failed_attempts.load(Ordering::Relaxed) > 0;
+    let permitted = list.shared.source.permitted();
+    let has_failed = list.shared.failed_attempts.load(Ordering::Relaxed) > 0;
     let has_third = second.is_some_and(|second| second.fetched().after.is_some());
     match promised.filter(|pages| *pages >= pages_min(permitted) && has_third && !has_failed) {
         None => Ok(None),
@@ -72,7 +72,7 @@ pub async fn choose(first: &Arc<ListedPage>) -> Result<Option<Arc<List>>> {
 /// range were as dense. None if this is the only page, or if its records are not the latest records
 /// of the range, the latest first.
 fn promised_pages(list: &List, page: &FetchedPage, (start, end): (i64, i64)) -> Option<i64> {
-    let (records, time_field) = (&page.records, list.core.listing.time_field()?);
+    let (records, time_field) = (&page.records, list.shared.listing.time_field()?);
     page.after.as_ref()?;
     let mut oldest = end.saturating_add(REACH);
     for index in 0..records.len() {

@@ -11,7 +11,7 @@ use super::{
     pace::Pace,
     part::{FetchedPage, Part, WindowPlace},
     position::KeysLeft,
-    shared::Core,
+    shared::Shared,
     window::{Window, split},
 };
 use crate::error::Result;
@@ -19,7 +19,7 @@ use crate::error::Result;
 /// A list from a position on.
 #[derive(Debug)]
 pub struct List {
-    pub core: Arc<Core>,
+    pub shared: Arc<Shared>,
     /// The parts to read, in their order.
     pub parts: Vec<Arc<Part>>,
     /// The first pages of the parts that were requested in advance.
@@ -35,25 +35,25 @@ type Parts = Vec<(Option<Window>, Position)>;
 
 impl List {
     /// Fixes the time range. An open range ends at the current time of the service's clock.
-    pub async fn open(core: Arc<Core>, start: Position) -> Result<Arc<Self>> {
-        let range = match (start.range, core.listing.time_range()) {
+    pub async fn open(shared: Arc<Shared>, start: Position) -> Result<Arc<Self>> {
+        let range = match (start.range, shared.listing.time_range()) {
             (Some(range), _) => Some(range),
             (None, None) => None,
             (None, Some(range)) if range.is_open() => {
-                let call = core.listing.valid_call();
+                let call = shared.listing.valid_call();
                 let now = match call {
-                    Some(call) => core.source.now(call).await?,
+                    Some(call) => shared.source.now(call).await?,
                     None => 0,
                 };
                 Some(range.resolve(now)?)
             }
             (None, Some(range)) => range.known(),
         };
-        core.note(|known| known.range = range.or(known.range));
+        shared.note(|known| known.range = range.or(known.range));
         let start = Position { range, ..start };
-        let list = match core.listing.keys {
-            Some(_) => List::of_keys(core, start),
-            None => List::of_call(core, start),
+        let list = match shared.listing.keys {
+            Some(_) => List::of_keys(shared, start),
+            None => List::of_call(shared, start),
         };
         Ok(Arc::new(list))
     }
@@ -61,8 +61,8 @@ impl List {
     /// Returns the same range in this many windows, whose requests wait for their turns.
     pub fn in_windows(&self, count: usize, pace: Pace) -> Arc<Self> {
         let start = Position { range: self.fixed_range(), ..Position::default() };
-        let parts = vec![(0, parts_of(&self.core, 0, start, count))];
-        Arc::new(List::new(self.core.clone(), parts, Some(Arc::new(pace)), (0, 0)))
+        let parts = vec![(0, parts_of(&self.shared, 0, start, count))];
+        Arc::new(List::new(self.shared.clone(), parts, Some(Arc::new(pace)), (0, 0)))
     }
 
     /// Returns a part for a single window of the range, which keeps all records that the service
@@ -71,7 +71,7 @@ impl List {
         let (index, borders, pace) = (0, Arc::default(), None);
         let start = Position { range: self.fixed_range(), ..Position::default() };
         let place = WindowPlace { window, index, borders, pace };
-        Part::new(self.core.clone(), 0, Some(place), start)
+        Part::new(self.shared.clone(), 0, Some(place), start)
     }
 
     /// Returns the time range that this list has fixed.
@@ -81,56 +81,56 @@ impl List {
 
     /// Returns the whole time range.
     pub fn whole_range(&self) -> Option<(i64, i64)> {
-        self.fixed_range().or_else(|| self.core.listing.given_range())
+        self.fixed_range().or_else(|| self.shared.listing.given_range())
     }
 
-    fn of_call(core: Arc<Core>, start: Position) -> Self {
-        let call = core.listing.valid_call();
+    fn of_call(shared: Arc<Shared>, start: Position) -> Self {
+        let call = shared.listing.valid_call();
         let windows = call.map_or(1, |call| call.windows);
         let parts = match call.and_then(|call| call.part) {
             // The other windows are read by callers with lists of their own.
             Some(part) => {
                 let whole = Position { part: None, cursor: None, ..start.clone() };
-                let of_part = parts_of(&core, 0, whole, windows).into_iter().nth(part);
+                let of_part = parts_of(&shared, 0, whole, windows).into_iter().nth(part);
                 of_part.map(|(window, _)| (window, start)).into_iter().collect()
             }
-            None => parts_of(&core, 0, start, windows),
+            None => parts_of(&shared, 0, start, windows),
         };
-        List::new(core, vec![(0, parts)], None, (0, 0))
+        List::new(shared, vec![(0, parts)], None, (0, 0))
     }
 
     /// Creates the list of the keys that were already begun, including the key of the position, and
     /// the keys after them.
-    fn of_keys(core: Arc<Core>, start: Position) -> Self {
+    fn of_keys(shared: Arc<Shared>, start: Position) -> Self {
         let range = start.range;
         let left = start.keys.clone().unwrap_or_else(|| {
-            let end = if start.done { core.listing.calls.len() } else { start.window + 1 };
+            let end = if start.done { shared.listing.calls.len() } else { start.window + 1 };
             Box::new(KeysLeft { begun: Vec::new(), next: end })
         });
         let mut begun = left.begun;
-        if !start.done && start.window < core.listing.calls.len() {
+        if !start.done && start.window < shared.listing.calls.len() {
             begun.push(Position { keys: None, ..start });
         }
         begun.sort_by_key(|position| position.window);
         let count = begun.len();
-        let others = (left.next..core.listing.calls.len()).map(|key| Position {
+        let others = (left.next..shared.listing.calls.len()).map(|key| Position {
             range,
             window: key,
             ..Position::default()
         });
-        let windows = core.listing.valid_call().map_or(1, |call| call.windows);
+        let windows = shared.listing.valid_call().map_or(1, |call| call.windows);
         let keys = begun.into_iter().chain(others).map(|start| {
             let key = start.window;
-            (key, parts_of(&core, key, start, windows))
+            (key, parts_of(&shared, key, start, windows))
         });
         let keys: Vec<_> = keys.collect();
         let begun = keys.iter().take(count).map(|(_, parts)| parts.len()).sum();
-        List::new(core, keys, None, (begun, left.next))
+        List::new(shared, keys, None, (begun, left.next))
     }
 
     /// Creates the list of these parts of calls.
     fn new(
-        core: Arc<Core>,
+        shared: Arc<Shared>,
         calls: Vec<(usize, Parts)>,
         pace: Option<Arc<Pace>>,
         (begun, next): (usize, usize),
@@ -150,11 +150,11 @@ impl List {
                     let (borders, pace) = (borders.clone(), pace.clone());
                     WindowPlace { window, index, borders, pace }
                 });
-                Part::new(core.clone(), number, place, start)
+                Part::new(shared.clone(), number, place, start)
             })
             .collect();
         let firsts = parts.iter().map(|_| Link::default()).collect();
-        List { core, parts, firsts, begun, next }
+        List { shared, parts, firsts, begun, next }
     }
 
     /// Returns the first pages of a part; none if there is no such part.
@@ -199,7 +199,7 @@ impl List {
 
     /// Returns the number of parts that are read concurrently.
     pub fn concurrency(&self) -> usize {
-        let keys = self.core.listing.keys.as_ref();
+        let keys = self.shared.listing.keys.as_ref();
         keys.map_or(self.parts.len(), |keys| keys.concurrency.max(1))
     }
 
@@ -211,7 +211,7 @@ impl List {
         let last = self.parts.get(index).map(|part| &part.start);
         let (range, window) = last.map_or((None, 0), |start| (start.range, start.window));
         // A range that the caller passed is already in the call.
-        let range = range.filter(|_| self.core.listing.time_range().is_some());
+        let range = range.filter(|_| self.shared.listing.time_range().is_some());
         Position { range, window, done: true, ..Position::default() }
     }
 
@@ -223,7 +223,7 @@ impl List {
         index: usize,
         failed: impl Iterator<Item = Position>,
     ) -> Position {
-        if self.core.listing.keys.is_none() {
+        if self.shared.listing.keys.is_none() {
             return position;
         }
         let mut key = self.parts.get(index).map(|part| part.number);
@@ -234,7 +234,7 @@ impl List {
         let next = match self.parts.get(index) {
             Some(part) if index >= self.begun => part.start.window + 1,
             Some(_) => self.next,
-            None => self.core.listing.calls.len(),
+            None => self.shared.listing.calls.len(),
         };
         let is_told = begun.is_empty() && (position.done || next == position.window + 1);
         let keys = (!is_told).then(|| Box::new(KeysLeft { begun, next }));
@@ -245,8 +245,8 @@ impl List {
 /// Returns the parts of a call from a position on, each with its window and its beginning: the
 /// remainder of the position's window and the windows before it in time, or the remainder of the
 /// pages of one cursor.
-fn parts_of(core: &Core, number: usize, start: Position, windows: usize) -> Parts {
-    let range = start.range.or_else(|| core.listing.given_range());
+fn parts_of(shared: &Shared, number: usize, start: Position, windows: usize) -> Parts {
+    let range = start.range.or_else(|| shared.listing.given_range());
     let Some(range) = range.filter(|_| !start.done) else {
         return if start.done { Vec::new() } else { vec![(None, start)] };
     };

@@ -43,10 +43,10 @@ impl Failure {
     /// Returns the failure of a key at this position; if errors are not collected, the error
     /// itself.
     pub(super) fn of(list: &List, index: usize, position: Position, error: Error) -> Result<Self> {
-        let collects = list.core.listing.keys.as_ref().is_some_and(|keys| keys.collects_errors);
+        let collects = list.shared.listing.keys.as_ref().is_some_and(|keys| keys.collects_errors);
         let key = list.parts.get(index).and_then(|part| part.key()).filter(|_| collects);
         let Some(key) = key.cloned() else { return Err(error) };
-        Ok(Failure { key, error: list.core.located(error), position })
+        Ok(Failure { key, error: list.shared.located(error), position })
     }
 }
 
@@ -160,7 +160,7 @@ impl ListedPage {
     /// Returns the exact position after this many of the page's records, as a small JSON string
     /// without secrets. Fails if the service's cursor has a secret.
     pub fn checkpoint(&self, records: usize) -> Result<String> {
-        checkpoint::write(&self.position(records), &self.list.core)
+        checkpoint::write(&self.position(records), &self.list.shared)
     }
 
     /// Returns the position after this many of the page's records.

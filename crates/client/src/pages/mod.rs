@@ -32,7 +32,7 @@ use std::sync::{
 use futures_util::{FutureExt, Stream, stream::try_unfold};
 use tokio::sync::Semaphore;
 
-pub use collect::{Limits, Place};
+pub use collect::{Limits, PagePosition};
 pub use date_range::{PreviousRows, advance_range, drop_repeated};
 pub use listed_page::{Failure, ListedPage};
 pub use listing::{Listing, ListingOfKeys};
@@ -48,7 +48,7 @@ use self::{
     default_windows::{choose, is_promising},
     link::Link,
     list::List,
-    shared::{Core, Known},
+    shared::{Known, Shared},
 };
 use crate::{
     decode::PageSlice,
@@ -59,7 +59,7 @@ use crate::{
 /// The pages of a list. Each page is requested through the one before it, and one more is
 /// prefetched for each part of the list that is read.
 pub struct Pages {
-    core: Arc<Core>,
+    shared: Arc<Shared>,
     /// The position at which the iteration begins.
     start: Position,
     /// True if `start` is the position of a checkpoint.
@@ -72,7 +72,7 @@ pub struct Pages {
     process: u32,
 }
 
-boardlot_service::shown_as!(Pages, |this| "Pages({})", this.core.listing.label());
+boardlot_service::shown_as!(Pages, |this| "Pages({})", this.shared.listing.label());
 
 impl Pages {
     /// Creates the pages from the beginning, or from a checkpoint of the same call. Sends nothing.
@@ -104,9 +104,9 @@ impl Pages {
         let known = Known { range, ..Known::default() };
         let (requests, failed_attempts) = (AtomicU64::default(), AtomicU64::default());
         let known = Mutex::new(known);
-        let core = Core { source, listing, requests, failed_attempts, permits, known };
+        let shared = Shared { source, listing, requests, failed_attempts, permits, known };
         Ok(Pages {
-            core: Arc::new(core),
+            shared: Arc::new(shared),
             start,
             is_resumed,
             list: Link::default(),
@@ -118,23 +118,23 @@ impl Pages {
     /// Returns the list that is read.
     #[doc(hidden)]
     pub fn listing(&self) -> &Listing {
-        &self.core.listing
+        &self.shared.listing
     }
 
     /// Returns the time range that is read, in microseconds since 1970. None until it is known, or
     /// if the list has none.
     pub fn range(&self) -> Option<(i64, i64)> {
-        self.core.known().range
+        self.shared.known().range
     }
 
     /// Returns the total number of records, if the service has returned it.
     pub fn total(&self) -> Option<i64> {
-        self.core.known().total
+        self.shared.known().total
     }
 
     /// Returns the number of pages that have been requested.
     pub fn requests(&self) -> u64 {
-        self.core.requests.load(Ordering::Relaxed)
+        self.shared.requests.load(Ordering::Relaxed)
     }
 
     /// Returns the page after this one (without a page, the first one); none at the end of the
@@ -161,7 +161,7 @@ impl Pages {
     /// Returns all records, from the first page on.
     #[doc(hidden)]
     pub async fn rest(&self) -> Result<Vec<PageSlice>> {
-        let from = Place::default();
+        let from = PagePosition::default();
         let collected = self.collect(&from, Limits::default(), &Arc::default(), Vec::new).await;
         collected.map(|(slices, _)| slices.concat())
     }
@@ -176,11 +176,11 @@ impl Pages {
     #[doc(hidden)]
     pub async fn collect<S: Sink>(
         &self,
-        from: &Place,
+        from: &PagePosition,
         limits: Limits,
         progress: &Arc<AtomicU64>,
         sink: impl Fn() -> S,
-    ) -> Result<(Vec<S>, Place)> {
+    ) -> Result<(Vec<S>, PagePosition)> {
         let collected = async {
             self.check_process()?;
             if limits.items.is_some() || limits.pages.is_some() {
@@ -196,12 +196,12 @@ impl Pages {
             let (list, begun) = match &from.page {
                 Some(page) => (page.list().clone(), Some((page.clone(), from.row))),
                 // Each key begins as in a list of its own, unless a page of the keys was requested.
-                None if self.core.listing.keys.is_some() && !self.first.is_begun() => {
+                None if self.shared.listing.keys.is_some() && !self.first.is_begun() => {
                     (self.list().await?, None)
                 }
                 None => match self.next(None, true).await? {
                     Some(page) => (page.list().clone(), Some((page.clone(), page.first()))),
-                    None => return Ok((Vec::new(), Place::default())),
+                    None => return Ok((Vec::new(), PagePosition::default())),
                 },
             };
             collect_all(&list, begun, progress, sink).await
@@ -212,7 +212,7 @@ impl Pages {
 
     /// Returns the position of a place.
     #[doc(hidden)]
-    pub fn position(&self, place: &Place) -> Position {
+    pub fn position(&self, place: &PagePosition) -> Position {
         match &place.page {
             Some(page) => page.position(place.row),
             None => self.start.clone(),
@@ -222,13 +222,13 @@ impl Pages {
     /// Returns the exact position of a place, as a small JSON string without secrets. Fails if the
     /// service's cursor has a secret.
     #[doc(hidden)]
-    pub fn checkpoint(&self, place: &Place) -> Result<String> {
-        checkpoint::write(&self.position(place), &self.core)
+    pub fn checkpoint(&self, place: &PagePosition) -> Result<String> {
+        checkpoint::write(&self.position(place), &self.shared)
     }
 
     /// Adds the checkpoint of a place to an error, if there is one.
     #[doc(hidden)]
-    pub fn with_checkpoint(&self, error: Error, place: &Place) -> Error {
+    pub fn with_checkpoint(&self, error: Error, place: &PagePosition) -> Error {
         match self.checkpoint(place) {
             Ok(checkpoint) => error.with_checkpoint(checkpoint),
             Err(_) => error,
@@ -286,8 +286,8 @@ impl Pages {
         &self,
         progress: &Arc<AtomicU64>,
         sink: &impl Fn() -> S,
-    ) -> Result<Option<(Vec<S>, Place)>> {
-        if self.is_resumed || !self.core.listing.may_be_in_windows() {
+    ) -> Result<Option<(Vec<S>, PagePosition)>> {
+        if self.is_resumed || !self.shared.listing.may_be_in_windows() {
             return Ok(None);
         }
         let first = self.next(None, false).await?;
@@ -306,8 +306,8 @@ impl Pages {
             Ok(collected) => return Ok(Some(collected)),
             Err(error) => error,
         };
-        if let Some(call) = self.core.listing.valid_call() {
-            self.core.source.pause(call, &self.core.located(error)).await;
+        if let Some(call) = self.shared.listing.valid_call() {
+            self.shared.source.pause(call, &self.shared.located(error)).await;
         }
         progress.store(before, Ordering::Relaxed);
         self.first.clear();
@@ -317,17 +317,17 @@ impl Pages {
 
     /// Returns the list. An open time range is fixed now.
     async fn list(&self) -> Result<Arc<List>> {
-        let (core, start) = (self.core.clone(), self.start.clone());
-        let opened = || async move { List::open(core, start).await }.boxed();
+        let (shared, start) = (self.shared.clone(), self.start.clone());
+        let opened = || async move { List::open(shared, start).await }.boxed();
         self.list.wait(self.list.begin(opened)).await
     }
 
     /// Adds the call and the checkpoint to resume from to an error. The error may be about a page
     /// that was received earlier, and show the beginning of that page.
     fn located(&self, error: Error, page: Option<&ListedPage>, row: usize) -> Error {
-        let error = self.core.located(error);
+        let error = self.shared.located(error);
         let position = page.map_or_else(|| self.start.clone(), |page| page.position(row));
-        match checkpoint::write(&position, &self.core) {
+        match checkpoint::write(&position, &self.shared) {
             Ok(checkpoint) => error.with_checkpoint(checkpoint),
             Err(_) => error,
         }

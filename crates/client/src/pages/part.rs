@@ -7,7 +7,7 @@ use super::{
     borders::Borders,
     cursor_history::{CursorHistory, UsedCursors},
     pace::Pace,
-    shared::Core,
+    shared::Shared,
     window::Window,
 };
 use crate::{
@@ -21,7 +21,7 @@ const EMPTY_PAGES_MAX: usize = 1_000;
 /// A part of a list.
 #[derive(Debug)]
 pub struct Part {
-    core: Arc<Core>,
+    shared: Arc<Shared>,
     /// Number of the part's call among the calls of the list.
     pub number: usize,
     /// The window whose records belong to this part.
@@ -80,18 +80,18 @@ impl FetchedPage {
 
 impl Part {
     pub fn new(
-        core: Arc<Core>,
+        shared: Arc<Shared>,
         number: usize,
         place: Option<WindowPlace>,
         start: Position,
     ) -> Arc<Self> {
         let history = Mutex::new(CursorHistory::of(&start.used_cursors));
-        Arc::new(Part { core, number, place, start, history })
+        Arc::new(Part { shared, number, place, start, history })
     }
 
     /// Returns the key that is read.
     pub fn key(&self) -> Option<&Arc<str>> {
-        self.core.listing.calls.get(self.number).and_then(|keyed| keyed.key.as_ref())
+        self.shared.listing.calls.get(self.number).and_then(|keyed| keyed.key.as_ref())
     }
 
     /// Returns true if the part's requests wait for their turns.
@@ -100,7 +100,7 @@ impl Part {
     }
 
     pub fn call(&self) -> Result<&Arc<PagedCall>> {
-        let keyed = self.core.listing.calls.get(self.number);
+        let keyed = self.shared.listing.calls.get(self.number);
         let keyed = keyed.ok_or_else(|| Error::internal("a part of a list has no call"))?;
         keyed.call.as_ref().map_err(Clone::clone)
     }
@@ -130,23 +130,23 @@ impl Part {
     }
 
     fn located(&self, error: Error) -> Error {
-        match self.core.listing.calls.get(self.number) {
+        match self.shared.listing.calls.get(self.number) {
             Some(keyed) => keyed.located(error),
             None => error,
         }
     }
 
     async fn fetch(&self, at: Position, counts: Counts) -> Result<FetchedPage> {
-        let (call, core) = (self.call()?, &self.core);
+        let (call, shared) = (self.call()?, &self.shared);
         let window = self.place.as_ref().map(|place| place.window.requested());
         let mut turn = match self.place.as_ref().and_then(|place| place.pace.as_ref()) {
-            Some(pace) => Some(pace.turn(&core.failed_attempts).await?),
+            Some(pace) => Some(pace.turn(&shared.failed_attempts).await?),
             None => None,
         };
-        let _permit = core.permit().await;
-        core.requests.fetch_add(1, Ordering::Relaxed);
+        let _permit = shared.permit().await;
+        shared.requests.fetch_add(1, Ordering::Relaxed);
         let (cursor, range) = (at.cursor.as_deref(), window.or(self.start.range));
-        let page = core.source.page(call, cursor, range, &core.failed_attempts).await?;
+        let page = shared.source.page(call, cursor, range, &shared.failed_attempts).await?;
         let page = self.accept(page, at, counts)?;
         if let Some(turn) = &mut turn {
             turn.is_accepted = true;
@@ -188,9 +188,9 @@ impl Part {
             ..here
         });
         // The total of a window or key is not the total of the list.
-        if self.core.listing.keys.is_none() && self.place.is_none() {
+        if self.shared.listing.keys.is_none() && self.place.is_none() {
             let total = page.pagination("total").and_then(|value| value.as_integer());
-            self.core.note(|known| known.total = total.or(known.total));
+            self.shared.note(|known| known.total = total.or(known.total));
         }
         let key = self.key().cloned();
         Ok(FetchedPage { records: Arc::new(page), key, first: 0, at, after, counts })

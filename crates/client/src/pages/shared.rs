@@ -9,7 +9,7 @@ use crate::error::Error;
 
 /// The state that all pages of an iteration share.
 #[derive(Debug)]
-pub struct Core {
+pub struct Shared {
     pub source: Arc<dyn Source>,
     pub listing: Listing,
     /// The number of pages that have been requested.
@@ -30,7 +30,7 @@ pub struct Known {
     pub total: Option<i64>,
 }
 
-impl Core {
+impl Shared {
     /// Waits for the permit of a request.
     pub async fn permit(&self) -> Option<SemaphorePermit<'_>> {
         self.permits.as_ref()?.acquire().await.ok()

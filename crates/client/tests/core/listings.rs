@@ -8,7 +8,7 @@ use std::sync::{
 use boardlot_client::extension::{
     api::{CursorPaging, FirstPage, NEXT_KEY, PAGE_FLAG, Paging},
     error::{ErrorKind, Result},
-    pages::{Limits, PagedCall, Place, Position, PreviousRows, checkpoint},
+    pages::{Limits, PagePosition, PagedCall, Position, PreviousRows, checkpoint},
 };
 
 use super::{
@@ -229,7 +229,7 @@ async fn limits_request_no_page_that_is_not_needed() {
         let pages = pages(listing(next_key(), &[]), None, responses).expect("pages");
         let progress = Arc::<AtomicU64>::default();
         let limits = Limits { items, pages: most_pages };
-        let found = pages.collect(&Place::default(), limits, &progress, Vec::new).await;
+        let found = pages.collect(&PagePosition::default(), limits, &progress, Vec::new).await;
         let ids = scripted::ids_of(&found.expect("rows").0.concat());
         assert_eq!(ids, (0..expected).collect::<Vec<i64>>(), "{items:?} {most_pages:?}");
         assert_eq!(progress.load(Ordering::Relaxed), ids.len() as u64);

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use boardlot_client::extension::{
     decode::PageSlice,
     error::Result,
-    pages::{Limits, Pages, Place},
+    pages::{Limits, PagePosition, Pages},
 };
 
 pub struct Reader {
     pub pages: Pages,
-    pub place: Place,
+    pub place: PagePosition,
 }
 
 impl From<Pages> for Reader {
     fn from(pages: Pages) -> Self {
-        Reader { pages, place: Place::default() }
+        Reader { pages, place: PagePosition::default() }
     }
 }
 
@@ -52,7 +52,7 @@ impl Reader {
         let next = self.pages.after(self.place.page.as_deref()).await?;
         let is_there = next.is_some();
         if let Some(page) = next {
-            self.place = Place { row: page.first(), page: Some(page) };
+            self.place = PagePosition { row: page.first(), page: Some(page) };
         }
         Ok(is_there)
     }
