@@ -139,6 +139,12 @@ impl RequestPlan {
             Some(Argument::Text(text)) => Some(text.as_str()),
             _ => None,
         };
+        let is_known =
+            |name: &str| endpoint.undeclared.is_some() || endpoint.parameter(name).is_some();
+        // Before the check for missing ones: a name is missing if it is misspelled.
+        if let Some((name, _)) = arguments.iter().find(|(name, _)| !is_known(name)) {
+            return Err(unknown_argument(endpoint, name));
+        }
         if let Some(missing) = endpoint.arguments().find(|p| p.required && given(&p.name).is_none())
         {
             return Err(Error::config(format!("{} is missing", missing.name)));
@@ -148,11 +154,7 @@ impl RequestPlan {
             let (place, value) = match (endpoint.parameter(name), endpoint.undeclared) {
                 (Some(parameter), _) => (parameter.place, parameter.check(argument, text)?),
                 (None, Some(place)) => (place, undeclared(name, argument, place)?),
-                (None, None) => {
-                    let known = endpoint.arguments().map(|p| p.name.as_ref());
-                    let nearest = did_you_mean(name, known);
-                    return Err(Error::config(format!("unknown argument '{name}'{nearest}")));
-                }
+                (None, None) => return Err(unknown_argument(endpoint, name)),
             };
             values.push((*name, place, value));
         }
@@ -319,6 +321,12 @@ fn order(endpoint: &Endpoint) -> Vec<Cow<'static, str>> {
     endpoint.parameters.iter().filter(is_ordered).map(|p| p.name.clone()).collect()
 }
 
+/// Returns the error for an argument that the endpoint does not have.
+fn unknown_argument(endpoint: &Endpoint, name: &str) -> Error {
+    let nearest = did_you_mean(name, endpoint.arguments().map(|p| p.name.as_ref()));
+    Error::config(format!("unknown argument '{name}'{nearest}"))
+}
+
 /// Encodes an argument that is not declared.
 fn undeclared(name: &str, argument: &Argument, place: ParameterLocation) -> Result<EncodedValue> {
     let refused = |expected| Err(Error::argument(name, &argument.shown(), expected));
@@ -354,4 +362,22 @@ fn is_path_of(template: &str, path: &str) -> bool {
             true => is_segment(given),
             false => expected == given,
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::FILLS_HISTORY;
+
+    #[test]
+    fn a_misspelled_argument_is_named_before_the_one_that_it_leaves_missing() {
+        let arguments = [("acc_id", "281756".into()), ("trade_market", "HK".into())];
+        let error = RequestPlan::new(&FILLS_HISTORY, &arguments).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "fills_history: unknown argument 'trade_market'; did you mean 'trd_market'?"
+        );
+        let error = RequestPlan::new(&FILLS_HISTORY, &arguments[..1]).unwrap_err().to_string();
+        assert_eq!(error, "fills_history: trd_market is missing");
+    }
 }
