@@ -32,38 +32,68 @@
 //! [`endpoints`] has a page for each endpoint: the arguments with their forms, the fields of a
 //! record with their kinds and units, and the section of the service's documentation. Arguments are
 //! pairs of a name and an [`Argument`], made by `.into()` from a text, a whole number or another
-//! type. They are checked before anything is sent.
+//! type; a time may be a date. They are checked before anything is sent.
 //!
 //! | To get | Call |
 //! |---|---|
 //! | all records of an endpoint | [`Client::call`], which returns [`Rows`] |
 //! | record after record, as pages arrive | [`Client::records`], a stream of [`OwnedRecord`] |
-//! | page after page, with checkpoints | [`Client::pages`], then [`Pages::stream`] or [`Pages::after`] |
+//! | the records after a checkpoint | [`Client::pages`], then [`Pages::into_records`] |
+//! | page after page | [`Client::pages`], then [`Pages::stream`] or [`Pages::after`] |
 //! | typed Arrow columns | [`Rows::record_batches`] |
 //! | the response to a request of any path | [`Client::request`] with a [`RequestPlan`] |
 //! | the request, without sending it | [`Client::explain_call`] |
+//!
+//! Each record of a list in pages has a [checkpoint](OwnedRecord::checkpoint): another run
+//! [continues](Client::pages) after it, without loss or repetition.
 //!
 //! # Credentials
 //!
 //! | Credentials | From |
 //! |---|---|
-//! | an API key, which signs each request | [`KeyPair::read`] or [`generate_key`], then [`Credentials::api_key`] |
+//! | an API key, which signs each request | its id and [`KeyPair::read`], then [`Credentials::api_key`] |
 //! | a bearer token | [`Credentials::bearer`] |
-//! | a login of OAuth 2.1 with PKCE | [`LoginFlow`], whose tokens a [`TokenStore`] keeps |
+//! | a new login of OAuth 2.1 with PKCE | [`LoginFlow`], whose tokens a [`TokenStore`] keeps |
+//! | the login of an earlier run | [`OAuth::new`], then [`Credentials::OAuth`] |
+//!
+//! The service gives an API key its id when the public key is uploaded; [`generate_key`] makes a new
+//! pair.
+//!
+//! # Options
+//!
+//! [`TransportOptions`] has the time limits, retries, rate limit and headers, and [`ConnectOptions`]
+//! the proxy, the trusted authorities and the client certificate. They are fields of
+//! [`ClientOptions`] and [`LoginOptions`].
 //!
 //! # Runtimes
 //!
 //! Requests are sent in the tokio runtime that polls them, which needs I/O and time. A client may
-//! be used in several runtimes, at once or one after another; each of them has its own connections.
-//! Its clones share the rest of its state, such as its limits and its clock.
+//! be used in several runtimes, such as those of several `#[tokio::test]`, at once or one after
+//! another; each of them has its own connections. Its clones, such as one for each task, share the
+//! rest of its state, such as its limits and its clock.
 //!
 //! # Errors
 //!
-//! An [`Error`] has a [kind](ErrorKind), the endpoint, and, if an iteration failed, a checkpoint to
-//! resume from. [`Error::hint`] suggests what to do. No error and no `{:?}` shows a secret.
+//! An [`Error`] has a [class](Error::class) to decide by, a [kind](ErrorKind) with its details, the
+//! endpoint, and, if an iteration failed, a checkpoint to resume from. [`Error::hint`] suggests what
+//! to do. No error and no `{:?}` shows a secret.
 //!
-//! `examples/` has programs that run against the sandbox: `records`, `sign_and_send`, `paging` and
-//! `login`.
+//! # Dependencies
+//!
+//! A program needs `tokio` with the features `macros` and `rt-multi-thread`, `futures-util` for its
+//! streams, and `serde` with the feature `derive` for types of its own. To compile TLS and signing,
+//! a C compiler is needed.
+//!
+//! # The sandbox
+//!
+//! `boardlot-sandbox` is the service on this machine, with invented data: a library for tests, and a
+//! program that prints its address, an API key and a token:
+//!
+//! ```text
+//! boardlot-sandbox --print-key --print-token --json
+//! ```
+//!
+//! `examples/` has programs that run against it: `records`, `sign_and_send`, `paging` and `login`.
 #![warn(missing_docs)]
 
 #[cfg(doctest)]

@@ -37,6 +37,18 @@ const ED25519_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112"
 const RSA_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
 
 /// A private key that signs requests. Its memory is wiped when it is dropped.
+///
+/// ```
+/// use boardlot_client::{Algorithm, KeyPair, Result, generate_key};
+///
+/// # fn main() -> Result<()> {
+/// // A key that you have: `KeyPair::read(&std::fs::read("key.pem").expect("a key file"), None)`.
+/// let (private_pem, public_pem) = generate_key(Algorithm::Ed25519, 0)?;
+/// let key = KeyPair::read(private_pem.as_bytes(), None)?;
+/// assert_eq!(key.public_key_pem()?, public_pem);
+/// # Ok(())
+/// # }
+/// ```
 pub struct KeyPair(Private);
 
 /// Both kinds sign with aws-lc-rs, in constant time. An Ed25519 signature takes 10 µs, and 17 µs
@@ -46,7 +58,8 @@ enum Private {
     Rsa(RsaKeyPair),
 }
 
-/// The signing algorithms of section 5.2.
+/// The signing algorithms of the service: section 5.2 of its documentation. The algorithm of a
+/// [`KeyPair`] is the one of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Algorithm {
@@ -82,7 +95,8 @@ impl Algorithm {
 }
 
 impl KeyPair {
-    /// Reads a key from PEM text or DER bytes; `password` opens an encrypted PKCS#8 key.
+    /// Reads a key from the contents of a file, PEM or DER: Ed25519 in PKCS#8, RSA in PKCS#8 or
+    /// PKCS#1. `password` decrypts an encrypted PKCS#8 key.
     pub fn read(bytes: &[u8], password: Option<&[u8]>) -> Result<Self> {
         Self::read_from(None, bytes, password)
     }
@@ -210,7 +224,8 @@ impl KeyPair {
 
 boardlot_service::shown_as!(KeyPair, |this| "KeyPair({})", this.algorithm().as_str());
 
-/// Generates a key pair as PEM: the private key (PKCS#8) and the public key. `bits` is for RSA.
+/// Generates a key pair as PEM: the private key (PKCS#8) and the public key. `bits` is
+/// the size of an RSA key, at least 2048; an Ed25519 key has one size.
 pub fn generate_key(algorithm: Algorithm, bits: usize) -> Result<(Zeroizing<String>, String)> {
     let private = match algorithm {
         Algorithm::Ed25519 => {

@@ -17,7 +17,7 @@ use super::{
 use crate::{error::Result, os::process::shared};
 
 /// A token store that all credentials created for it share. Made from the `Arc` of a [`TokenStore`]
-/// by `.into()`.
+/// by `.into()`, which `OAuth::new` and `LoginOptions::new` call.
 #[derive(Clone)]
 pub struct SharedStore {
     store: Arc<dyn TokenStore>,

@@ -75,7 +75,7 @@ impl Credentials {
         }
     }
 
-    /// Creates credentials with a bearer token.
+    /// Creates credentials with a bearer token, a `String` without the word `Bearer`.
     pub fn bearer(token: impl Into<Zeroizing<String>>) -> Result<Self> {
         let token = token.into();
         if is_header_value(&token) {

@@ -24,8 +24,20 @@ use crate::{
 const USER_MAX_CHARS: usize = 256;
 
 /// The tokens of a login: the tokens of one client in a store, for one service. They are refreshed
-/// when needed, once for all callers that wait. In another run, the tokens that a
-/// [`LoginFlow`](crate::LoginFlow) has stored are found by `OAuth::new(client_id, None, store)`.
+/// when needed, once for all callers that wait.
+///
+/// In another run, the tokens that a [`LoginFlow`](crate::LoginFlow) has stored are found by the
+/// `client_id` of that login, which the program keeps:
+///
+/// ```no_run
+/// use boardlot_client::{Client, ClientOptions, Credentials, KeychainStore, OAuth, Result};
+/// use std::sync::Arc;
+///
+/// # fn connect(client_id: String) -> Result<Client> {
+/// let login = Arc::new(OAuth::new(client_id, None, Arc::new(KeychainStore)));
+/// Client::new("https://api.example.com", ClientOptions::of(Credentials::OAuth(login)))
+/// # }
+/// ```
 pub struct OAuth {
     /// The id of the client.
     pub client_id: String,
@@ -42,7 +54,8 @@ pub struct OAuth {
 }
 
 impl OAuth {
-    /// Creates the credentials of a client whose tokens are in the store.
+    /// Creates the credentials of a client whose tokens are in the store. The tokens of a
+    /// confidential client that a login has registered include its secret.
     pub fn new(
         client_id: String,
         client_secret: Option<Zeroizing<String>>,

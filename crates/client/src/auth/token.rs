@@ -65,6 +65,7 @@ pub struct TokenSet {
 impl TokenSet {
     /// Creates the tokens of a new login; `requested_at_ms` is the time at which the request was
     /// sent.
+    #[doc(hidden)]
     pub fn new(client: &Registration, response: TokenResponse, requested_at_ms: i64) -> Self {
         TokenSet {
             client_secret: client.client_secret.clone(),
@@ -75,6 +76,7 @@ impl TokenSet {
 
     /// Creates the tokens of one user of an application. The application keeps its own client
     /// secret.
+    #[doc(hidden)]
     pub fn of_user(
         client_id: &str,
         user: Option<&str>,
@@ -98,6 +100,7 @@ impl TokenSet {
 
     /// Returns the tokens after a refresh. The service does not repeat the refresh token.
     #[must_use]
+    #[doc(hidden)]
     pub fn refreshed(&self, response: TokenResponse, requested_at_ms: i64) -> Self {
         let (expires_at_ms, refresh_at_ms) = times(response.lifetime, requested_at_ms);
         TokenSet {

@@ -60,8 +60,8 @@ impl ClientOptions {
 
 impl Client {
     /// Creates a client of the service at this address: https, or http to a loopback address
-    /// written as a number. Checks the options and binds the credentials to the service. Sends
-    /// nothing.
+    /// such as `http://127.0.0.1:8080`. Checks the options and binds the credentials to the
+    /// service. Sends nothing.
     pub fn new(base_url: &str, options: ClientOptions) -> Result<Self> {
         let ClientOptions { credentials, transport } = options;
         let base = BaseUrl::parse(base_url)?;
@@ -120,6 +120,7 @@ impl Client {
     /// client nor the arguments: a function can return it, and a task can own it. For a paged
     /// endpoint, the next page is requested while the records of the current one are read.
     /// Arguments are checked now; the first request is sent when the first record is requested.
+    /// To begin at a checkpoint, see [`pages`](Client::pages).
     ///
     /// ```no_run
     /// use boardlot_client::{Client, Result, endpoints::PLATE_STOCKS};
@@ -147,10 +148,40 @@ impl Client {
         }))
     }
 
-    /// Returns the pages of an endpoint, for [`Pages::stream`] or [`Pages::after`]. With a number
-    /// of `windows`, its time range is split into that many parts, which are fetched concurrently.
-    /// Without it, one cursor reads the range, unless everything is collected. `resume` is a
-    /// checkpoint of the same call.
+    /// Returns the pages of an endpoint, for [`Pages::into_records`], [`Pages::stream`] or
+    /// [`Pages::after`]. With a number of `windows`, its time range is split into that many parts,
+    /// which are fetched concurrently. Without it, one cursor reads the range.
+    ///
+    /// `resume` is a checkpoint of the same call: the same service, endpoint, arguments and
+    /// windows. A `start` that is computed from the time of now differs in the next run: store it
+    /// with the checkpoint. An open end is fixed when the first page is requested, and is part of
+    /// the checkpoint: later records are not in the list.
+    ///
+    /// ```no_run
+    /// use boardlot_client::{Client, Result, endpoints::FILLS_HISTORY};
+    /// use futures_util::TryStreamExt;
+    ///
+    /// # fn store(fill: &str, checkpoint: Option<String>) {}
+    /// # async fn read(client: Client, checkpoint: Option<String>) -> Result<()> {
+    /// let arguments = [
+    ///     ("acc_id", "281756".into()),
+    ///     ("trd_market", "HK".into()),
+    ///     ("start", "2026-01-01".into()),
+    /// ];
+    /// let pages = client.pages(FILLS_HISTORY, &arguments, None, checkpoint.as_deref())?;
+    /// let mut fills = pages.into_records();
+    /// while let Some(fill) = fills.try_next().await? {
+    ///     // In one transaction, so that a crash neither loses nor repeats a record.
+    ///     store(fill.text(), fill.checkpoint()?);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) for an invalid argument, an endpoint that
+    /// does not return pages, and a checkpoint of another call.
     pub fn pages<N: AsRef<str>>(
         &self,
         endpoint: &Endpoint,
@@ -181,7 +212,7 @@ impl Client {
         Pages::new(self.transport.clone(), call, resume)
     }
 
-    /// Returns the response to a custom request. The caller checks its envelope.
+    /// Returns the response to a custom request. The caller checks the mark of success in its body.
     pub async fn request(&self, plan: &RequestPlan) -> Result<HttpResponse> {
         self.send(plan, |response| check_credentials(response).map(|()| response.clone())).await
     }

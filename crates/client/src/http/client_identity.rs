@@ -17,6 +17,19 @@ use crate::{
 };
 
 /// A certificate with the chain to its authority, and its private key.
+///
+/// ```no_run
+/// use boardlot_client::{ClientIdentity, ClientOptions};
+/// use std::{error::Error, fs, sync::Arc};
+///
+/// # fn main() -> Result<(), Box<dyn Error>> {
+/// let (certificate, key) = (fs::read("client.pem")?, fs::read("client-key.pem")?);
+/// let mut options = ClientOptions::default();
+/// options.transport.connect.client_cert =
+///     Some(Arc::new(ClientIdentity::from_pem(&certificate, Some(&key))?));
+/// # Ok(())
+/// # }
+/// ```
 pub struct ClientIdentity {
     pub(super) chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
@@ -42,7 +55,7 @@ impl Hash for ClientIdentity {
 
 impl ClientIdentity {
     /// Reads PEM files: the certificate and its chain from the first one, the key from the one that
-    /// has a key.
+    /// has a key. Without a `key_file`, the first one has both.
     pub fn from_pem(certificate_file: &[u8], key_file: Option<&[u8]>) -> Result<Self> {
         Self::read_from(None, certificate_file, key_file)
     }

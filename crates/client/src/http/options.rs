@@ -18,9 +18,15 @@ use crate::{
 /// releases: begin with the default and set fields.
 ///
 /// ```
-/// let mut options = boardlot_client::TransportOptions::default();
-/// options.max_retries = 0;
-/// options.connect.proxy = Some("http://proxy.example.com:3128".to_owned());
+/// use boardlot_client::{ClientOptions, ClientRate};
+/// use std::time::Duration;
+///
+/// let mut options = ClientOptions::default();
+/// options.transport.timeout = Duration::from_secs(10);
+/// options.transport.max_retries = 0;
+/// options.transport.rate_limit = Some(ClientRate::Own(5.0));
+/// options.transport.connect.timeout = Duration::from_secs(2);
+/// options.transport.connect.proxy = Some("http://proxy.example.com:3128".to_owned());
 /// ```
 #[derive(Clone)]
 #[non_exhaustive]
@@ -33,13 +39,14 @@ pub struct TransportOptions {
     /// Number of times that a failed attempt is repeated if the request is idempotent: 2 by
     /// default.
     pub max_retries: u32,
-    /// The limit of requests per second.
+    /// The limit of requests per second; none by default.
     pub rate_limit: Option<ClientRate>,
     /// The size limit of a response's decompressed body in bytes: 32 MiB by default.
     pub max_body_bytes: usize,
-    /// Headers that are added to each request.
+    /// Headers that are added to each request. `HeaderMap` is a type of the crate `http`.
     pub headers: HeaderMap,
     /// True if only requests that change nothing are sent: GET, and the documented POST that reads.
+    /// False by default.
     pub read_only: bool,
     /// Receives the events of each request.
     #[doc(hidden)]
@@ -64,9 +71,10 @@ pub struct ConnectOptions {
     /// The URL of a proxy, which may have a user name and a password; `environment` for the proxy
     /// that the environment variables name. None by default.
     pub proxy: Option<String>,
-    /// The contents of a PEM file with certificates that are trusted besides the system's.
+    /// The contents of a PEM file with certificates that are trusted besides the system's:
+    /// `Some(std::fs::read(path)?.into())`.
     pub ca_file: Option<Arc<[u8]>>,
-    /// The certificate by which the client identifies itself.
+    /// The certificate by which the client identifies itself, read by [`ClientIdentity::from_pem`].
     pub client_cert: Option<Arc<ClientIdentity>>,
 }
 
@@ -80,9 +88,9 @@ pub trait SimulatedExchange: std::fmt::Debug + Send + Sync {
 /// A rate limit of a client.
 #[derive(Debug, Clone)]
 pub enum ClientRate {
-    /// Requests per second of this client alone.
+    /// Requests per second of this client and its clones, evenly spaced.
     Own(f64),
-    /// A limit that others share.
+    /// A limit that other clients or processes share.
     Shared(Arc<SharedLimit>),
 }
 

@@ -32,7 +32,11 @@ use crate::{
 /// Time limit of an attempt: shorter than for other requests, because a person is waiting.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// A login in progress: it waits for the user to open its URL, and for the callback.
+/// A login in progress: it waits for the user to open its URL, and for the callback. The callback
+/// arrives at a port of this machine. If the browser is on another machine, the user copies the
+/// address that the browser could not open, for [`finish`](LoginFlow::finish).
+///
+/// Dropping it cancels the login.
 ///
 /// ```no_run
 /// use boardlot_client::{
@@ -141,13 +145,19 @@ impl LoginFlow {
         }
     }
 
-    /// Ends the login by the callback URL, as the user copied it from the browser's address bar.
+    /// Ends the login by the callback URL, as the user copied it from the browser's address bar, and
+    /// returns the outcome.
     pub async fn finish(&self, callback_url: &str) -> LoginResult {
         self.offer(callback_url).await?;
         self.wait().await
     }
 
-    /// Waits for the outcome of the login.
+    /// Waits until the user has logged in. The tokens are then in the store.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OAuth`] if the user or the service refuses, and [`ErrorKind::Timeout`] after the
+    /// deadline of the options.
     pub async fn wait(&self) -> LoginResult {
         self.check_process()?;
         let mut outcome = self.outcome.clone();

@@ -13,14 +13,15 @@ pub const CLIENT_NAME: &str = "boardlot";
 pub struct LoginOptions {
     /// The store for the tokens.
     pub store: SharedStore,
-    /// A client that was registered elsewhere, with `redirect_port`.
+    /// A client that was registered elsewhere, with `redirect_port`. None by default: the client of
+    /// the last login in this store, or a new one.
     pub client_id: Option<String>,
-    /// The name to register a client with.
+    /// The name to register a client with, which the consent page shows: `boardlot` by default.
     pub client_name: String,
     /// The port of this machine at which the callback arrives. The default, 0, stands for the port
     /// of the last login, or any free port.
     pub redirect_port: u16,
-    /// True to register a client with a secret.
+    /// True to register a client with a secret. False by default.
     pub confidential: bool,
     /// Time limit for the user: 5 minutes by default.
     pub deadline: Duration,

@@ -20,14 +20,14 @@ use crate::{
 /// Maximum number of windows of a time range.
 pub const WINDOWS_MAX: usize = 64;
 
-/// The windows of a time range, as the caller asks for them.
+/// The number of windows that a time range is split into, to be fetched concurrently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Windows {
     /// For records that are read as a whole, a number that the first pages suggest; for all others,
     /// one cursor.
     Auto,
-    /// Exactly this number.
+    /// Exactly this number, from 1 to 64.
     Number(i64),
 }
 

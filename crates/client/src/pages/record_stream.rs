@@ -54,8 +54,8 @@ impl OwnedRecord {
     }
 
     /// Returns the position after this record, as a small JSON string without secrets, from which
-    /// [`Client::pages`] resumes. None if the endpoint does not return pages. Fails if the
-    /// service's cursor has a secret.
+    /// [`Client::pages`] resumes. Store it after the record, or in one transaction with it. None if
+    /// the endpoint does not return pages. Fails if the service's cursor has a secret.
     ///
     /// [`Client::pages`]: crate::Client::pages
     pub fn checkpoint(&self) -> Result<Option<String>> {

@@ -41,8 +41,8 @@ pub use trade::{CRYPTO_ORDERS, FILLS_HISTORY, SIM_ORDERS, SIM_POSITIONS};
 pub use user_defined::{Declaration, DeclarationError, declared_field, kinds_for};
 pub use values::{Member, VALUE_SETS, Value, ValueSet};
 
-/// REST endpoints, in the order of the service document. Every other list of them is derived from
-/// this one, or is compared with it by a test.
+/// All endpoints, in the order of the service document.
+// Every other list of them is derived from this one, or is compared with it by a test.
 pub const ENDPOINTS: &[&Endpoint] = &[
     &quote::SERVER_TIME,
     &quote::TRADING_DAYS,

@@ -93,7 +93,19 @@ pub enum ParameterKind {
     Cursor,
 }
 
-/// An argument as the caller passed it, before any check.
+/// An argument as the caller passed it, before any check. Texts, `i64` and the [`Date`] of the crate
+/// `jiff` become one by `.into()`.
+///
+/// A time is a count of the endpoint's unit since 1970, a date (midnight UTC), or ISO 8601 with an
+/// offset:
+///
+/// ```
+/// # use boardlot_service::api::Argument;
+/// let start: Argument = "2026-01-05".into();
+/// let start: Argument = "2026-01-05T09:30:00+08:00".into();
+/// let start: Argument = 1_767_571_200_000_000_i64.into();
+/// # let _ = start;
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Argument {
     /// A text.
@@ -104,7 +116,7 @@ pub enum Argument {
     Texts(Vec<String>),
     /// A whole number.
     Integer(i128),
-    /// A calendar date.
+    /// A calendar date. As a time, it is midnight UTC.
     Date(Date),
     /// A point in time in microseconds since 1970, and its date in its own time zone.
     Instant(i64, Date),

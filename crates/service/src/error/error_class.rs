@@ -3,12 +3,13 @@
 use super::{Error, ErrorKind, FailureClass};
 
 macro_rules! error_classes {
-    ($($name:ident => $hint:literal;)+) => {
-        /// The class of an error.
+    ($($name:ident, $doc:literal => $hint:literal;)+) => {
+        /// The class of an error, from [`Error::class`]: the kind of error, and for a rejection
+        /// by the service its meaning. The exceptions of the Python package have the same names.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum ErrorClass {
-            $(#[doc = concat!("`", stringify!($name), "`.")] $name,)+
+            $(#[doc = $doc] $name,)+
         }
 
         impl ErrorClass {
@@ -34,40 +35,40 @@ macro_rules! error_classes {
 }
 
 error_classes! {
-    ConfigError => "";
-    InternalError =>
+    ConfigError, "An invalid argument or setting; nothing was sent." => "";
+    InternalError, "An impossible state: a bug in boardlot itself." =>
         "Report this as a bug, with the message and the call that raised it.";
-    TransportError =>
+    TransportError, "There was no response: the server is down, or the network or the proxy failed." =>
         "Check the base URL, the network and the proxy, then call again.";
-    RequestTimeout =>
+    RequestTimeout, "There was no response in time." =>
         "Call again, or set a larger `timeout`.";
-    ProtocolError =>
+    ProtocolError, "A response in an undocumented format." =>
         "Check that the base URL is the API's own and that no proxy or login page responds in \
          its place.";
-    PaginationError =>
+    PaginationError, "A cursor that cannot be followed." =>
         "Resume from `.checkpoint` later; report the error if it repeats.";
-    ApiError =>
+    ApiError, "A rejection that the service document does not explain." =>
         "Ask the service about the code or status, which its documentation does not explain.";
-    InvalidParameter =>
+    InvalidParameter, "The service rejected an argument." =>
         "Check the arguments: the documentation of the endpoint says what each of them accepts.";
-    InvalidSymbol =>
+    InvalidSymbol, "The service does not know the symbol." =>
         "Verify that the code exists and is written as {market}.{code}.";
-    ServiceError =>
+    ServiceError, "An error of the service itself." =>
         "Call again later; report the error if it persists.";
-    AuthenticationError =>
+    AuthenticationError, "The service rejected the key, its signature or the token." =>
         "Check the key id and that its public key was uploaded, or check the token.";
-    ClockSkewError =>
+    ClockSkewError, "The time of a signature was too far from the service's clock." =>
         "Check this machine's clock. The code has also been seen for a signature by a key other than the \
          uploaded one, and for too many requests.";
-    PermissionDenied =>
+    PermissionDenied, "The credentials do not allow the request." =>
         "Log in again and grant the missing permission on the consent page, or use another account or key.";
-    RateLimited =>
+    RateLimited, "Too many requests." =>
         "Send fewer requests: set `rate_limit`.";
-    OAuthError =>
+    OAuthError, "The authorization server, or the user on its page, rejected the login." =>
         "Start the login again.";
-    LoginRequired =>
+    LoginRequired, "The tokens cannot be used or refreshed: a new login is needed." =>
         "Log in again.";
-    StoreError =>
+    StoreError, "A token store, or the file of a shared rate limit, failed." =>
         "Check the owner and permissions of the file; for a token store, also the passphrase, \
          or that the keychain is unlocked. Stored tokens are unchanged.";
 }

@@ -26,7 +26,29 @@ pub use unredacted::Unredacted;
 /// A result whose error is [`Error`] by default.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error, with the endpoint and the position of the iteration.
+/// An error, with the endpoint and the position of the iteration. It is shown as one line, without
+/// its hint.
+///
+/// ```
+/// # use boardlot_service::error::{Error, ErrorClass};
+/// /// True if the program should wait and call again.
+/// fn report(error: &Error) -> bool {
+///     eprintln!("{}: {error}\n{}", error.class().name(), error.hint());
+///     match error.class() {
+///         ErrorClass::RateLimited => {
+///             let wait = error.api_failure().and_then(|failure| failure.retry_after);
+///             eprintln!("the service asks for a wait of {wait:?}");
+///             true
+///         }
+///         ErrorClass::InvalidSymbol => false,
+///         _ => error.retryable(),
+///     }
+/// }
+/// assert!(!report(&Error::config("acc_id is missing")));
+/// ```
+///
+/// Code of a program, such as a token store, creates an error from an [`ErrorKind`]:
+/// `ErrorKind::Store(text).into()`.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Error {
@@ -416,8 +438,8 @@ impl Error {
         })
     }
 
-    /// Returns true if the same call may succeed later. If it is idempotent, `http/retry.rs` sends
-    /// it again.
+    /// Returns true if the same call may succeed later. For an idempotent request, the client has
+    /// then already used its retries.
     pub fn retryable(&self) -> bool {
         match self.kind.as_ref() {
             ErrorKind::Transport { .. } | ErrorKind::Timeout(_) => true,

@@ -30,7 +30,15 @@ const PASSES: u32 = if cfg!(test) { 1 } else { 3 };
 /// Returns the passphrase when it is needed.
 pub type Passphrase = Box<dyn Fn() -> Result<Zeroizing<String>> + Send + Sync>;
 
-/// A file with the tokens of any number of clients, encrypted under one passphrase or key.
+/// A file with the tokens of any number of clients, encrypted under one passphrase.
+///
+/// ```
+/// use boardlot_client::EncryptedFileStore;
+///
+/// let passphrase = || Ok("from the environment, or from a prompt".to_owned().into());
+/// let store = EncryptedFileStore::under("tokens.boardlot", passphrase);
+/// # let _ = store;
+/// ```
 pub struct EncryptedFileStore {
     path: PathBuf,
     source: KeySource,
@@ -46,8 +54,8 @@ enum KeySource {
 }
 
 impl EncryptedFileStore {
-    /// A file under a passphrase, which is requested when it is needed. The first login creates the
-    /// file.
+    /// Creates a store in the file at `path`, encrypted under a passphrase, which is requested when
+    /// it is needed. The first login creates the file.
     pub fn under(
         path: impl Into<PathBuf>,
         passphrase: impl Fn() -> Result<Zeroizing<String>> + Send + Sync + 'static,

@@ -23,7 +23,8 @@ const SERVICE: &str = "boardlot";
 const VALUE: u8 = b'v';
 const FILE_KEY: u8 = b'k';
 
-/// The keychain of the user who is logged in.
+/// The keychain of the user who is logged in to this machine: Secret Service on Linux, Keychain on
+/// macOS, Credential Manager on Windows.
 #[derive(Debug)]
 pub struct KeychainStore;
 

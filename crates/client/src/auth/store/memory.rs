@@ -14,8 +14,8 @@ use crate::error::Result;
 /// A change copies one shard, so its cost does not grow with every user of an application.
 const SHARDS: usize = 64;
 
-/// A store that is lost with the process. Reading and writing take no lock, because a forked child
-/// could find it locked forever.
+/// A store that is lost with the process.
+// Reading and writing take no lock, because a forked child could find it locked forever.
 pub struct MemoryStore([ArcSwap<Values>; SHARDS]);
 
 type Values = BTreeMap<Arc<str>, Arc<Secret>>;

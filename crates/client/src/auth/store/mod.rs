@@ -27,9 +27,56 @@ const CHANGE_LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 /// Time to wait for another process to finish a refresh, with its retries.
 pub(super) const REFRESH_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A store of the tokens of logins between runs: secrets by key. Every method may block. The stores
-/// of this crate are [`KeychainStore`](crate::KeychainStore),
-/// [`EncryptedFileStore`](crate::EncryptedFileStore) and [`MemoryStore`](crate::MemoryStore).
+/// A store of the tokens of logins between runs: secrets by key. The stores of this crate are
+/// [`KeychainStore`](crate::KeychainStore), [`EncryptedFileStore`](crate::EncryptedFileStore) and
+/// [`MemoryStore`](crate::MemoryStore).
+///
+/// A store of your own compares keys exactly. A key is one line of text, such as
+/// `https://api.example.com client-id`: it is not a file name. Every method may block: it is called
+/// on a thread for such work. Only the stores of this crate let the processes that share them take
+/// turns to refresh a token.
+///
+/// ```
+/// use boardlot_client::{Error, ErrorKind, Result, Secret, TokenStore};
+/// use std::{fs, io, path::PathBuf};
+///
+/// /// One file for each key. It encrypts nothing.
+/// struct FolderStore(PathBuf);
+///
+/// impl FolderStore {
+///     fn path(&self, key: &str) -> PathBuf {
+///         let name: String = key.bytes().map(|byte| format!("{byte:02x}")).collect();
+///         self.0.join(name)
+///     }
+/// }
+///
+/// /// Returns none for a file that does not exist.
+/// fn found<T>(outcome: io::Result<T>) -> Result<Option<T>> {
+///     match outcome {
+///         Ok(value) => Ok(Some(value)),
+///         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+///         Err(error) => Err(Error::from(ErrorKind::Store(error.to_string()))),
+///     }
+/// }
+///
+/// impl TokenStore for FolderStore {
+///     fn load(&self, key: &str) -> Result<Option<Secret>> {
+///         Ok(found(fs::read(self.path(key)))?.map(Secret::new))
+///     }
+///
+///     fn save(&self, key: &str, value: &[u8]) -> Result<()> {
+///         let error = |error: io::Error| ErrorKind::Store(error.to_string()).into();
+///         fs::write(self.path(key), value).map_err(error)
+///     }
+///
+///     fn delete(&self, key: &str) -> Result<()> {
+///         found(fs::remove_file(self.path(key))).map(|_| ())
+///     }
+/// }
+/// # let store = FolderStore(std::env::temp_dir());
+/// # assert!(store.load("no such key").unwrap().is_none());
+/// # store.delete("no such key").unwrap();
+/// ```
 pub trait TokenStore: Send + Sync {
     /// Returns the value of a key, if there is one.
     fn load(&self, key: &str) -> Result<Option<Secret>>;

@@ -19,7 +19,7 @@ pub struct ColumnOptions {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Decimals {
-    /// 64-bit floats.
+    /// 64-bit floats, by default.
     #[default]
     Float64,
     /// Exact: 38 digits, 18 of them decimal places.
@@ -37,7 +37,7 @@ impl Decimals {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidValues {
-    /// Return an error.
+    /// Return an error, by default.
     #[default]
     Raise,
     /// Make them null.
@@ -48,7 +48,7 @@ pub enum InvalidValues {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Strings {
-    /// 32-bit offsets.
+    /// 32-bit offsets, by default.
     #[default]
     Utf8,
     /// 64-bit offsets.
