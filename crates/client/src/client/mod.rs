@@ -152,10 +152,10 @@ impl Client {
     /// [`Pages::after`]. With a number of `windows`, its time range is split into that many parts,
     /// which are fetched concurrently. Without it, one cursor reads the range.
     ///
-    /// `resume` is a checkpoint of the same call: the same service, endpoint, arguments and
-    /// windows. A `start` that is computed from the time of now differs in the next run: store it
-    /// with the checkpoint. An open end is fixed when the first page is requested, and is part of
-    /// the checkpoint: later records are not in the list.
+    /// `resume` is a checkpoint of the same call: the same service, endpoint and arguments; the
+    /// number of windows may differ. A `start` that is computed from the time of now differs in the
+    /// next run: store it with the checkpoint. An open end is fixed when the first page is
+    /// requested, and is part of the checkpoint: later records are not in the list.
     ///
     /// ```no_run
     /// use boardlot_client::{Client, Result, endpoints::FILLS_HISTORY};
