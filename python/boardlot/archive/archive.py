@@ -104,7 +104,8 @@ class Archive(Reader):
 
     Raises:
         ConfigError: `target` is not a path or an address of PostgreSQL.
-        StoreError: It cannot be opened: it is damaged, is not an archive, or has a newer format.
+        StoreError: The file or database cannot be opened: it is damaged, is not an archive, or has
+            a newer format.
 
     Example:
         >>> archive = bl.Archive(folder / "trades.db")
@@ -142,7 +143,7 @@ class Archive(Reader):
         self.close()
 
     def __repr__(self) -> str:
-        # Of one that could not be opened there is no database; a debugger may show it.
+        # An archive that could not be opened has no database, but a debugger may still show it.
         database = getattr(self, "_database", None)
         return "<Archive>" if database is None else f"<Archive {database.name}>"
 
@@ -179,7 +180,8 @@ class Archive(Reader):
         on_error: Literal["raise", "collect"] = "raise",
         progress: bool = False,
     ) -> UpdateReport | Awaitable[UpdateReport]:
-        """Read lists, and store what is new, changed or gone. Awaited with an `AsyncClient`.
+        """Read lists, and store the records that are new, changed or gone. Awaited with an
+        `AsyncClient`.
 
         About a thousand fills and their position are stored in one transaction, and so is every
         other list: if an update is killed at any moment, run it again to complete it. A list that
@@ -207,9 +209,9 @@ class Archive(Reader):
                 By default, all lists are read.
             windows: Read each range of fills in this many windows, 1 to 64, like `windows` of
                 `fills_history`; by default, by one cursor.
-            on_error: `"raise"` an `ArchiveUpdateError` with the report, once all lists were tried,
-                or `"collect"` the errors in the report, which is then false: also those of keys
-                that are not valid.
+            on_error: `"raise"` an `ArchiveUpdateError` with the report after all lists were tried,
+                or `"collect"` the errors, also those of keys that are not valid, in the report,
+                which is then false.
             progress: Show a bar (tqdm, if it is installed).
 
         Returns:
@@ -273,26 +275,27 @@ class Archive(Reader):
         on_error: Literal["raise", "collect"] = "raise",
         progress: bool = False,
     ) -> UpdateReport | Awaitable[UpdateReport]:
-        """Read all fills again that the archive covers, and store what differs. Awaited with an
+        """Read again all fills that the archive covers, and store the differences. Awaited with an
         `AsyncClient`.
 
         Fills that the archive lacks are added, and others are corrected, also to an older version.
-        A fill is gone if three reads do not list it: a complete one, one of its own `updated_time`,
-        and one of everything that was updated since this began. It leaves `fills`, its view, frames
-        and exports, and stays in `changes` and the view `fills_history`. Fills that are older than
-        the oldest one listed are kept, since nothing says how long the service lists them, and are
-        counted as `unlisted`.
+        A fill is gone if three reads do not list it: a complete read, a read of its own
+        `updated_time`, and a read of everything that was updated since the call began. A fill that
+        is gone leaves `fills`, its view, frames and exports, and stays in `changes` and the view
+        `fills_history`. Fills that are older than the oldest one listed are kept, since the service
+        does not document how long it lists fills, and are counted as `unlisted`.
 
         About 2,000 fills are read and compared at a time, oldest first; updates and followers may
-        write in between. If it is killed, run it again: it begins again.
+        write in between. If the call is killed, run it again: it starts from the beginning.
 
         Args:
             client: A client; it is not closed.
             fills: Pairs of an `acc_id` and a `trd_market`, such as `[("281756", "HK")]`.
-            start: Verify fills from this time on; those that are not listed are then gone, however
-                old they are. By default, all that was ever read.
-            accept_gone: Accept that nothing is listed, or that more than 10 fills and 1 % of them
-                are gone. Otherwise this is an error with their number, and none is gone.
+            start: Verify fills from this time on; fills that are not listed are then gone, however
+                old they are. By default, all fills that were ever read are verified.
+            accept_gone: Accept that no fill is listed, or that more than 10 fills and more than 1 %
+                of them are gone. Otherwise, either is an error with the number of fills, and none
+                is gone.
             on_error: As for `update`.
             progress: As for `update`.
 
@@ -458,7 +461,7 @@ class Archive(Reader):
             ConfigError: An argument is not valid, or the fills in the archive are of another
                 service; nothing was sent.
             StoreError: The archive cannot be written, or another follower of these fills has the
-                same name. A connection to a server that was lost is made again.
+                same name. A lost connection to a server is made again.
             BoardlotError: An error that a later request cannot resolve.
         """
         name = follower_name(name)

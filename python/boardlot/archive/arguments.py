@@ -1,4 +1,4 @@
-"""Arguments of an archive, checked; and its database, opened: a SQLite file, or PostgreSQL at an
+"""Checks the arguments of an archive, and opens its database: a SQLite file, or PostgreSQL at an
 address."""
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from boardlot.errors import BoardlotError, ConfigError
 
 T = TypeVar("T")
 
-# The least time between two ticks, in seconds.
+# Minimum time between two reads of a follower, in seconds.
 EVERY_MIN = 0.01
-# The most that something may wait for, in seconds: a day, as for the requests of a client.
+# Maximum of each wait, in seconds: a day, as for the requests of a client.
 SECONDS_MAX = 86_400
 
 
 class Refused:
-    """Keys that are not valid: an error each, or collected.
+    """Raises or collects the errors of keys that are not valid.
 
     Attributes:
-        errors: The errors by the names of lists, as in a report.
+        errors: The errors by list and key, as in a report.
     """
 
     def __init__(self, collect: bool) -> None:
@@ -38,7 +38,7 @@ class Refused:
         self.errors: dict[Name, BoardlotError] = {}
 
     def valid(self, name: str, check: Callable[[Any], T], keys: Iterable[Any]) -> Iterator[T]:
-        """The keys that are valid, checked.
+        """Yields the results of `check` for the keys that are valid.
 
         Raises:
             ConfigError: A key is not valid, and errors are not collected.
@@ -55,13 +55,13 @@ class Refused:
                 yield checked
 
 
-# A key of each list, for errors; the others have those of accounts.
+# Example keys for errors; the keys of all other lists are accounts.
 EXAMPLES = {"ipos": "hk", "dividends": "HK.00700", "futures": "HK.HSImain", "plates": "HK.BK1001"}
 
 
 def series_of(given: Iterable[Any], refused: Refused) -> list[Series]:
-    """The series that a caller passed; each once."""
-    # Not by `any`: an interrupt while its generator is freed would be lost.
+    """Returns the series that a caller passed, without duplicates."""
+    # A list instead of `any(...)`: an interrupt while a generator is freed would be lost.
     if is_pair(given) and not [one for one in given if isinstance(one, (list, tuple, Series))]:
         raise ConfigError(
             f"fills is {given!r}, one account and market; expected a list of such pairs: "
@@ -72,19 +72,19 @@ def series_of(given: Iterable[Any], refused: Refused) -> list[Series]:
 
 
 def lists_of(name: str, given: Iterable[Any], refused: Refused) -> list[tuple[ListSpec, str]]:
-    """The lists of this name that a caller passed by their keys; each once."""
+    """Returns the lists of this name that a caller passed by their keys, without duplicates."""
     example = given if isinstance(given, str) else EXAMPLES.get(name, "5001")
     spec, keys = LISTS[name], listed(name, given, f"[{example!r}]")
     return [(spec, key) for key in dict.fromkeys(refused.valid(name, spec.key_of, keys))]
 
 
 def custom_lists(given: Iterable[Any], refused: Refused) -> list[tuple[ListSpec, str]]:
-    """The lists of custom endpoints that a caller passed; each once."""
+    """Returns the lists of custom endpoints that a caller passed, without duplicates."""
     example = "[(KLINE, {'symbol': 'HK.00700'})]"
     found: dict[tuple[str, str], tuple[ListSpec, str]] = {}
     named: dict[str, ListSpec] = {}
     for spec, key in refused.valid("lists", custom_list, listed("lists", given, example)):
-        # Databases distinguish no upper and lower case.
+        # Databases do not distinguish upper and lower case in names.
         if named.setdefault(spec.name.lower(), spec) != spec:
             raise ConfigError(f"lists has two different endpoints with the name {spec.name!r}")
         found[spec.name, key] = spec, key
@@ -101,12 +101,12 @@ def seconds(name: str, value: float, least: float) -> float:
 
 
 def micros(name: str, span: timedelta) -> int:
-    """An argument that is a duration, in microseconds.
+    """Returns an argument that is a duration, in microseconds.
 
     Raises:
-        ConfigError: It is negative, or no duration.
+        ConfigError: The argument is negative, or is not a duration.
     """
-    # The arithmetic of `timedelta` itself: subclasses such as pendulum's have another.
+    # Uses the arithmetic of `timedelta` itself, because subclasses such as pendulum's override it.
     if isinstance(span, timedelta):
         count = timedelta.__floordiv__(span, timedelta(microseconds=1))
         if count >= 0:
@@ -115,7 +115,7 @@ def micros(name: str, span: timedelta) -> int:
 
 
 def follower_name(name: str) -> str:
-    """The name of a follower, which a database can store."""
+    """Checks that a database can store the name of a follower, and returns the name."""
     if not isinstance(name, str) or not name:
         raise ConfigError(f"name is {name!r}; expected a non-empty string")
     if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in name):
@@ -123,7 +123,8 @@ def follower_name(name: str) -> str:
     return name
 
 
-# The start of an address; a single letter is a drive of Windows. `Path` makes one slash of two.
+# The start of an address. A single letter would be a Windows drive. One slash is enough, because
+# `Path` turns two slashes into one.
 SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]+):/", re.IGNORECASE | re.ASCII)
 
 # Addresses for `sqlite3.connect(..., uri=True)` and SQLAlchemy.
@@ -140,8 +141,8 @@ def open_database(target: Hidden, wait: float) -> Database:
     """The database at a path or a PostgreSQL address.
 
     Raises:
-        ConfigError: It is an address of another kind.
-        StoreError: It cannot be opened.
+        ConfigError: The target is an address of another kind.
+        StoreError: The database cannot be opened.
         ImportError: The driver of PostgreSQL is not installed.
     """
     found = without_frames(_path_or_address, target)
@@ -156,7 +157,7 @@ def open_database(target: Hidden, wait: float) -> Database:
     return Sqlite(found, wait)
 
 
-# The ends of names by which users, and other programs, know what is in a file.
+# File extensions, by which users and other programs know the content of a file.
 PARQUET = {".parquet", ".pq"}
 DATABASES = {".db", ".duckdb", ".sqlite", ".sqlite3"}
 DATA_FILES = PARQUET | {
@@ -169,7 +170,7 @@ def check_new(name: str, path: str) -> None:
     """Refuse the name of another kind of file for an archive that does not exist yet.
 
     Raises:
-        ConfigError: Programs would read it as that.
+        ConfigError: Programs would read a file of this name as that other kind.
     """
     if Path(path).suffix.lower() in DATA_FILES:
         raise ConfigError(
@@ -217,10 +218,10 @@ def server_address(target: str) -> str | None:
 
 
 def path_of(name: str, given: Any) -> str:
-    """A path that a caller passed.
+    """Returns a path that a caller passed.
 
     Raises:
-        ConfigError: It is not one.
+        ConfigError: The value is not a path.
     """
     path = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
     if not isinstance(path, str):

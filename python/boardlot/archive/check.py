@@ -22,14 +22,14 @@ FUTURE_US = 3600 * 1_000_000
 
 @dataclass(frozen=True)
 class Finding:
-    """A problem of an archive's contents.
+    """A problem in an archive's contents.
 
     Attributes:
         kind: `"gap"`, `"twice"`, `"restated"`, `"unread"`, `"future"`, `"unconverted"` or
             `"columns"`.
         list: The name of the list.
-        key: Its key; of fills, the account and the market.
-        text: The problem, for people.
+        key: The key of the list; for fills, the account and the market.
+        text: A description of the problem, for people.
     """
 
     kind: str
@@ -46,8 +46,8 @@ class Findings(list[Finding]):
 
     Args:
         found: The findings.
-        periods: The period of the fills of each account that the archive covers, by the account and
-            the market, such as `"281756 HK"`: nothing is known of what is before or after.
+        periods: The period of fills that the archive covers for each account, by the account and
+            the market, such as `"281756 HK"`: nothing is known of fills before or after the period.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Findings(list[Finding]):
 
 
 def check(database: Database, unread: int) -> Findings:
-    """All findings; see `Archive.check`."""
+    """Returns all findings; see `Archive.check`."""
     now = service_now(database)
     periods = {
         str(series): FillStore(database, series).state().period for series in _series(database)
@@ -99,7 +99,7 @@ def _gaps(database: Database, now: int) -> Iterator[Finding]:
 
 
 def _fills_twice(database: Database) -> Iterator[Finding]:
-    """Versions of a fill of the same time with different contents."""
+    """Finds versions of a fill that have the same time and different contents."""
     rows = database.read(
         "select s.account || ' ' || s.market, f.identity, f.updated, f.record "
         "from fill_versions f join series s on s.id = f.series where f.run <= s.published "
@@ -117,8 +117,8 @@ def _fills_twice(database: Database) -> Iterator[Finding]:
 
 
 def _records_twice(database: Database) -> Iterator[Finding]:
-    """Records of one read that nothing tells apart but their contents."""
-    # Two steps, as databases take long to join the records with themselves.
+    """Finds records of one read that only their contents tell apart."""
+    # Two steps, because databases take long to join the records with themselves.
     lists = database.read(
         "select distinct l.id, l.list, l.key, l.snapshot from lists l "
         "join snapshot_records r on r.list = l.id and r.snapshot = l.snapshot "
@@ -145,8 +145,8 @@ def _records_twice(database: Database) -> Iterator[Finding]:
 
 
 def _of_columns(database: Database) -> Iterator[Finding]:
-    """Values that are null in views because they are not of the kind of their field, and records
-    without typed columns."""
+    """Finds values that are null in views because they are not of the kind of their field, and
+    records without typed columns."""
     with database.snapshot() as snapshot:
         if format_of(snapshot) < COLUMNS:
             return
@@ -156,7 +156,8 @@ def _of_columns(database: Database) -> Iterator[Finding]:
             yield from _without_columns(snapshot, name, table, *of_list)
 
 
-# The name of the list, the versions with it, and which of those the columns of a table `c` are of.
+# SQL for the key of a list, its versions with their list, and the condition that a row of the table
+# `c` has the columns of a version.
 OF_FILLS = (
     "s.account || ' ' || s.market",
     "fill_versions v join series s on s.id = v.series",
@@ -231,7 +232,8 @@ def _unread(database: Database, before: int) -> Iterator[Finding]:
 
 
 def _in_the_future(database: Database, latest: int) -> Iterator[Finding]:
-    """Reads after `latest`, or after a later read, by a clock that was wrong."""
+    """Finds reads whose time is after `latest`, or after a later read, because a clock was
+    wrong."""
     rows = database.read(
         "select list, key, max(at) from (select l.id, l.list, l.key, s.seen_at as at from lists l "
         "join snapshots s on s.list = l.id where s.seen_at > ? or s.seen_at > l.read_at "

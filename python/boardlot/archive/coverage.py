@@ -1,4 +1,4 @@
-"""The time of which the fills of an account are known, and the progress of their updates."""
+"""The ranges of time in which an account's fills are known, and the progress of their updates."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class State:
     position: str | None
     run_start: int | None
     run_end: int | None
-    # The newest fill that was published, and the end of the time that was read.
+    # The time of the newest published fill, and the ranges of time that were read.
     newest: int | None
     covered: list[Row]
-    # When the whole overlap was read for the last time, by the service's clock.
+    # The time of the last read of the whole overlap, by the service's clock.
     overlap_read_at: int | None
 
     @property
     def period(self) -> tuple[datetime, datetime] | None:
-        """The first and the last time that were read; `gaps` are between them."""
+        """The first and the last time that were read; gaps are between them."""
         if not self.covered:
             return None
         first, last = self.covered[0][0], max(end for _, end in self.covered)
@@ -34,10 +34,11 @@ class State:
 
 
 def gaps(state: State, now: int) -> Iterator[tuple[int, int]]:
-    """The spans between the first and the last requested time that were not read, until now."""
+    """Yields the spans between the first and the last requested time that were not read, until
+    now."""
     bounds = list(state.covered)
     if state.run_start is not None and state.run_end is not None:
-        # Of a run that has not finished.
+        # The range of a run that has not finished.
         bounds.append((state.run_start, max(state.run_start, min(state.run_end, now))))
     if not bounds:
         return

@@ -18,7 +18,7 @@ from boardlot.errors import ConfigError, StoreError
 
 Row = tuple[Any, ...]
 
-# What an older version that is still connected is told.
+# The error of an older version that is still connected.
 MIGRATED = "migrated by a newer boardlot: update this one"
 
 # The hint for an archive that was damaged.
@@ -35,16 +35,18 @@ class Transaction(Protocol):
         """Run a statement once for each row of parameters."""
 
     def insert(self, into: str, rows: Sequence[Row]) -> int:
-        """Insert rows into `table (column, ...)`, except those that it has, and count them."""
+        """Insert rows into `table (column, ...)` unless it has them, and return how many were
+        new."""
 
     def append(self, into: str, rows: Sequence[Row]) -> None:
         """Insert rows that `table (column, ...)` does not have. U+0000 may be stored as U+FFFD."""
 
     def new_ids(self, table: str, count: int) -> list[int]:
-        """So many ascending values for the column `id` of a table, greater than all that it has."""
+        """Returns `count` ascending values for a table's column `id`, greater than all that it
+        has."""
 
     def among(self, column: str, values: Sequence[str] | Sequence[int]) -> tuple[str, Any]:
-        """The condition that a column has one of these values, and its parameter."""
+        """Returns the condition that a column has one of these values, and its parameter."""
 
 
 class Database(Protocol):
@@ -53,7 +55,7 @@ class Database(Protocol):
     All values reach SQL as parameters, never as its text.
     """
 
-    # For people: never contains a password.
+    # A name for people, which never contains a password.
     name: str
     # The schema of its tables and views; what is created or dropped is named with it.
     schema_name: str
@@ -65,14 +67,14 @@ class Database(Protocol):
     times_are_texts: bool
     # The types of columns by the kinds of fields, and that of numbers of versions.
     column_types: Mapping[str, str]
-    # What a query of rows ends with so that they stay as they are until the end of the transaction.
+    # The end of a query whose rows are to stay unchanged until the end of the transaction.
     for_share: str
 
     def transaction(self, lock: Lock | None = None) -> AbstractContextManager[Transaction]:
         """A transaction, committed at the end and rolled back if there was an error.
 
         Args:
-            lock: What the writer must still have.
+            lock: A lock that the writer must still have.
 
         Raises:
             StoreError: The database cannot be read or written, or the lock was lost; nothing was
@@ -83,7 +85,7 @@ class Database(Protocol):
         """The rows of a query."""
 
     def snapshot(self) -> AbstractContextManager[Transaction]:
-        """A transaction that only reads, everything as of one moment."""
+        """A transaction that only reads, and sees the data of one moment."""
 
     def define(self, statement: str) -> None:
         """Run a statement that creates something unless it exists, in one process at a time."""
@@ -92,7 +94,7 @@ class Database(Protocol):
         """A transaction in which one process at a time changes tables or views.
 
         Raises:
-            StoreError: Somebody is reading what is changed; see `was_locked`.
+            StoreError: Somebody is reading a table or view that is changed; see `was_locked`.
         """
 
     def replace_view(
@@ -104,30 +106,31 @@ class Database(Protocol):
             wait: Wait for readers, for a moment.
 
         Returns:
-            Why it could not be replaced; it is as it was.
+            The reason if the view could not be replaced, and is unchanged.
         """
 
     def share(self, transaction: Transaction, tables: Sequence[str]) -> None:
-        """Let those read new tables who may read the table of fills."""
+        """Grant the right to read new tables to all who may read the table of fills."""
 
     def drop_table(self, transaction: Transaction, name: str) -> None:
         """Drop a table, unless somebody reads it, or a view depends on it."""
 
     def stop_writers(self, transaction: Transaction) -> None:
-        """Wait for all who store typed columns, and let nobody store any until the end of the
-        transaction."""
+        """Wait for all writers of typed columns, and keep others from writing any until the end of
+        the transaction."""
 
     def was_locked(self, error: StoreError) -> bool:
-        """True if a statement has waited too long for somebody who reads."""
+        """True if the error says that a statement has waited too long for a reader."""
 
     def concat_sql(self, column: str) -> str:
-        """The aggregate of a column of texts: its values in UTF-8, separated by commas."""
+        """SQL that aggregates a column of texts: its values in UTF-8, separated by commas."""
 
     def query(
         self, sql: str, parameters: Sequence[Any]
     ) -> tuple[list[str], list[Row], list[str | None]]:
-        """The columns and rows of a user's query, which can change nothing, and the type of each
-        column; see `query_result`. It is `None` if the values have to show it.
+        """Run a user's query, which cannot change anything, and return the columns, the rows and
+        the type of each column; see `query_result`. A type is `None` if only the values can show
+        it.
 
         Raises:
             ConfigError: The query is not valid.
@@ -152,7 +155,7 @@ class Database(Protocol):
 
     @staticmethod
     def timestamp_sql(column: str) -> str:
-        """The expression of a column of microseconds as a point in time."""
+        """SQL that converts a column of microseconds to a point in time."""
 
 
 def digest(text: str) -> str:
@@ -160,13 +163,13 @@ def digest(text: str) -> str:
 
 
 def canonical(text: str, ignored: Sequence[str] = ()) -> str:
-    """The content of a record, in one spelling: members in order, numbers as sent."""
+    """Returns the content of a record in one spelling: members sorted by name, numbers as sent."""
 
     def ordered(members: list[tuple[str, Any]]) -> dict[str, Any]:
         return {name: value for name, value in sorted(dict(members).items()) if name not in ignored}
 
     try:
-        # Of JSON, only numbers become tuples: of their digits.
+        # Only numbers become tuples, of their digits: JSON itself has none.
         found = json.loads(text, object_pairs_hook=ordered, parse_int=tuple, parse_float=tuple)
     except (ValueError, RecursionError):  # It was damaged.
         return text
@@ -180,7 +183,7 @@ def format_of(transaction: Transaction) -> int:
 
 
 def observed(text: str, seen_at: int | None, change: str) -> str:
-    """A record with two more members, which come last: of duplicate names, the last one counts."""
+    """Adds two members to a record, at its end: of duplicate names, the last one counts."""
     added = {"seen_at": seen_at, "change": change}
     if any(f'"{name}"' in text for name in added):
         record = json.loads(text)
@@ -197,7 +200,7 @@ C = TypeVar("C")
 
 
 class Slot(Generic[C]):
-    """A connection, which one thread at a time uses."""
+    """A connection, which one thread uses at a time."""
 
     def __init__(self) -> None:
         self.lock: AbstractContextManager[Any] = threading.RLock()
@@ -215,7 +218,7 @@ class DatabaseConnection(Database, Generic[C]):
         self._closed = False
         self._own: PerProcess[Slot[C]] = PerProcess(Slot)
         self._for_queries: PerProcess[Slot[C]] = PerProcess(Slot)
-        # An error now is better than at the first update.
+        # Connects here, so that an error comes now and not at the first update.
         with self._using():
             pass
 
@@ -235,7 +238,8 @@ class DatabaseConnection(Database, Generic[C]):
     def _using(
         self, of: PerProcess[Slot[C]] | None = None, connect: Callable[[], C] | None = None
     ) -> Iterator[C]:
-        """The connection, for one thread at a time; its errors become errors of the archive."""
+        """Yields the connection to one thread at a time; errors of the driver become the
+        archive's."""
         slot = (of or self._own).value
         with slot.lock:
             if self._closed:
@@ -250,7 +254,7 @@ class DatabaseConnection(Database, Generic[C]):
 
     def close(self) -> None:
         self._closed = True
-        # The last connection to a SQLite file removes its log, if it may write.
+        # The connection that may write is closed last: then SQLite removes the log of the file.
         for slots in (self._for_queries, self._own):
             slot = slots.value
             with slot.lock:

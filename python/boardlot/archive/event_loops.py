@@ -1,4 +1,4 @@
-"""Work of an archive for the task of an event loop.
+"""Runs the work of an archive for a task of an event loop.
 
 For an `AsyncClient`, the work runs on a thread of the event loop's executor, with the blocking form
 of the client, and ends soon after the caller's task was cancelled or the loop closed.
@@ -22,8 +22,8 @@ T = TypeVar("T")
 
 
 def blocking(client: Any) -> Any:
-    """The client whose calls block: that of an `AsyncClient` shares its connections and hooks, and
-    keeps it alive."""
+    """Returns a client whose calls block. If it is made of an `AsyncClient`, it shares the
+    connections and hooks of that client, and keeps it alive."""
     if not isinstance(client, AsyncClient):
         return client
     same: Any = Client.__new__(Client)
@@ -32,8 +32,8 @@ def blocking(client: Any) -> Any:
 
 
 def in_thread(work: Callable[[], T], name: str) -> Coroutine[Any, Any, T]:
-    """The result of work on a thread, awaited: the coroutine of the method of this name, which
-    Python says if it is never awaited."""
+    """Returns a coroutine that runs work on a thread. Its name is that of the public method, which
+    Python shows if the coroutine is never awaited."""
     coroutine = _in_thread(work)
     cast("Any", coroutine).__qualname__ = name
     return coroutine
@@ -41,12 +41,12 @@ def in_thread(work: Callable[[], T], name: str) -> Coroutine[Any, Any, T]:
 
 @explained
 async def _in_thread(work: Callable[[], T]) -> T:
-    """The result of work on a thread, with the caller's context.
+    """Runs work on a thread, with the caller's context, and returns its result.
 
-    Once the task is cancelled, the work ends, and releases what it has locked, before this ends. A
-    second cancellation does not wait for that.
+    Once the task is cancelled, the work ends and releases its locks before the coroutine ends. A
+    second cancellation does not wait for the work.
     """
-    # Loaded with the `AsyncClient`.
+    # The `AsyncClient` has loaded it already.
     import asyncio
 
     loop, begun, cancelled = asyncio.get_running_loop(), threading.Event(), threading.Event()
@@ -61,14 +61,14 @@ async def _in_thread(work: Callable[[], T]) -> T:
         CHECK.set(check)
         return _core._polled(work, check)
 
-    # Like `asyncio.to_thread`, whose coroutine could be cancelled while the thread continues.
+    # Like `asyncio.to_thread`, whose coroutine, however, could end while the thread continues.
     done = loop.run_in_executor(None, copy_context().run, run)
     done.add_done_callback(_observed)
     try:
         await asyncio.wait([done])
     except asyncio.CancelledError:
         cancelled.set()
-        # Work that has not begun never will.
+        # Work that has not begun yet ends at its first check.
         if begun.is_set():
             await asyncio.wait([done])
         raise
@@ -78,13 +78,13 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 
 def _observed(done: asyncio.Future[Any]) -> None:
-    """Python warns of an exception that nobody has looked at."""
+    """Looks at the exception, since Python warns of one that nobody has looked at."""
     if not done.cancelled():
         done.exception()
 
 
 def each(items: Generator[Any, None, None]) -> Generator[Any, None, None]:
-    """The items of work that blocks."""
+    """Yields the items of blocking work, and waits during its pauses."""
     try:
         for item in items:
             if isinstance(item, Pause):
@@ -96,7 +96,8 @@ def each(items: Generator[Any, None, None]) -> Generator[Any, None, None]:
 
 
 async def each_async(items: Generator[Any, None, None]) -> AsyncGenerator[Any]:
-    """The same on threads, none of which waits during a pause."""
+    """Yields the items of blocking work, which runs on threads; none of them waits during a
+    pause."""
     import asyncio
 
     loop, guard, end = asyncio.get_running_loop(), threading.Lock(), object()
@@ -119,8 +120,8 @@ async def each_async(items: Generator[Any, None, None]) -> AsyncGenerator[Any]:
     finally:
         try:
             running = asyncio.get_running_loop()
-        except RuntimeError:  # Garbage after the end of the loop.
+        except RuntimeError:  # Collected as garbage after the end of the loop.
             close()
         else:
-            # Whatever is cancelled meanwhile.
+            # The thread closes the items even if this task is cancelled meanwhile.
             await asyncio.wait([running.run_in_executor(None, close)])

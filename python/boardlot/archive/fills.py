@@ -27,7 +27,7 @@ from boardlot.archive.report import Counts
 from boardlot.archive.typed_columns import built_in, check_current
 from boardlot.errors import StoreError
 
-# Versions that are read from the database at a time, as one text.
+# Number of versions that are read from the database at a time, as one text.
 AT_ONCE = 4_000
 INT64_MAX = 2**63 - 1
 # The first format that has the times of runs.
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 # The identity of a fill, its time, symbol and text.
 Fill = tuple[str, int, "str | None", str]
-# The newest version of each, by its identity.
+# The newest version of each fill, by the fill's identity.
 Fills = dict[str, Fill]
 
 
@@ -54,8 +54,8 @@ class FillStore:
     """The fills of one account in one market. One process at a time writes them.
 
     Args:
-        lock: What a writer must still have.
-        service: Where a writer's fills come from.
+        lock: The lock that a writer must still have.
+        service: The service that a writer's fills come from.
     """
 
     def __init__(
@@ -71,7 +71,8 @@ class FillStore:
         # The progress of the read that this writer has begun.
         self._progress: Row | None = None
         self._lock, self._service = lock, service
-        # The fills that the last `store` counted: a page may begin with the end of the one before.
+        # The fills that the last `store` counted: a page may begin with the last fills of the page
+        # before.
         self._counted: Fills = {}
 
     def keeping(self, call: Callable[[], T], *others: Lock) -> T:
@@ -83,22 +84,24 @@ class FillStore:
     def texts(
         self, code: str | None = None, start: int | None = None, end: int | None = None
     ) -> Generator[bytes, None, None]:
-        """The fills, latest update first, as texts of many records each."""
+        """Yields the fills, latest update first, in texts of many records each."""
         names = list[Any](self._names)
         condition, codes = ("", []) if code is None else ("and f.code = ? ", [code])
-        # A text for each record would take Python longer than all of this takes the database.
+        # A text for each record would take Python longer than the database needs for all of this.
         query = (
             f"select {self._database.concat_sql('record')} from (select f.record "
             "from fill_versions f join series s on s.id = f.series "
             f"where s.account = ? and s.market = ? and {CURRENT} {condition}"
             "and f.updated >= ? and f.updated <= ? "
-            # Of one read: as the service listed them. With a limit, the order is kept.
+            # Fills of one read stay as the service listed them. The limit makes the database keep
+            # the order.
             f"order by f.updated desc, f.run desc, f.id limit {INT64_MAX}) ordered"
         )
         first, last = start or 0, INT64_MAX if end is None else end
         with self._database.snapshot() as snapshot:
             while first <= last:
-                # About `AT_ONCE` versions: those of the same time are in the same part.
+                # A part has about `AT_ONCE` versions: all versions of one time are in the same
+                # part.
                 rows = snapshot.execute(
                     "select f.updated from fill_versions f join series s on s.id = f.series "
                     "where s.account = ? and s.market = ? and f.updated >= ? and f.updated <= ? "
@@ -123,12 +126,12 @@ class FillStore:
         return State(position, start, end, self.time_of_recent(0), covered, overlap_read_at)
 
     def fetched_at(self) -> int | None:
-        """The service's time when everything up to now was last read."""
+        """The service's time at the last read of everything up to that time."""
         row = row_of(self._database, self._series.place, "fetched_at")
         return None if row is None else row[0]
 
     def time_of_recent(self, count: int) -> int | None:
-        """The update time of the fill that has this many others after it; `None` without one."""
+        """The update time of the fill that has `count` others after it; `None` if there is none."""
         rows = self._database.read(
             "select f.updated from fill_versions f join series s on s.id = f.series "
             f"where s.account = ? and s.market = ? and {CURRENT} "
@@ -194,7 +197,7 @@ class FillStore:
         return rows[0][0] if rows else None
 
     def still_there(self, fills: Sequence[Head]) -> list[Head]:
-        """Those of the fills whose newest version is still the same."""
+        """Returns the fills whose newest version is still the same."""
         with self._database.snapshot() as snapshot:
             found = _unreplaced(snapshot, fills)
         return [one for one in fills if one.version in found]
@@ -209,9 +212,9 @@ class FillStore:
         """Store fills exactly as they are listed, also older versions, and show them to readers.
 
         Args:
-            now: When they were read.
-            covered: The range of which they are all fills.
-            counted: Fills that have been counted.
+            now: The time at which the fills were read.
+            covered: A range, if these are all of its fills.
+            counted: Fills that are not to be counted again.
         """
         self._counted = counted or {}
         with self._writing() as (transaction, series):
@@ -224,9 +227,9 @@ class FillStore:
         return counts
 
     def remove(self, fills: Sequence[Head], now: int) -> int:
-        """Store that fills are gone, and that everything was read; how many of them were there.
+        """Store that fills are gone and that everything was read, and return how many were removed.
 
-        Those that have another version by now are not.
+        Fills that have another version by now are not removed.
         """
         with self._writing() as (transaction, series):
             found = sorted(_unreplaced(transaction, fills))
@@ -262,7 +265,7 @@ class FillStore:
         """A transaction in which the read continues where this writer left it.
 
         Raises:
-            StoreError: What it has stored is no longer there.
+            StoreError: The progress that this writer has stored is no longer in the archive.
         """
         with self._writing() as (transaction, series):
             if _progress(transaction, series) != self._progress:
@@ -284,7 +287,7 @@ class FillStore:
     def _writing(self) -> Iterator[tuple[Transaction, int]]:
         """A transaction, and the id of the series."""
         with self._database.transaction(self._lock) as transaction:
-            # It may have another id since a backup was restored.
+            # The series may have another id since a backup was restored.
             (series,) = row_made(transaction, self._series.place, "id")
             if self._service is not None:
                 transaction.execute(
@@ -296,13 +299,13 @@ class FillStore:
     def store(self, fills: Fills, position: str) -> Counts:
         """Store fills, and the position after their pages, in one transaction.
 
-        A fill that the `store` before has counted is not counted again.
+        A fill that the previous `store` has counted is not counted again.
         """
         with self._progressing() as (transaction, series):
             run, counts = self._next_run(transaction, series), Counts()
             inserted = 0
             if run == 1:
-                # Nothing to compare with, but for a fill that this run has stored before.
+                # The only fills to compare with are those that this run has stored before.
                 inserted = self._insert(transaction, series, run, [*fills.values()], counts)
             if inserted < len(fills):
                 self._compare(transaction, series, run, fills, counts)
@@ -325,8 +328,8 @@ class FillStore:
         *,
         exact: bool = False,
     ) -> None:
-        """Store those fills that are new, or newer than the stored version; if `exact`, those that
-        differ from it."""
+        """Store the fills that are new, or newer than the stored version; if `exact`, all that
+        differ from the stored version."""
         condition, values = transaction.among("identity", list(fills))
         found = transaction.execute(
             "select identity, id, run, updated, record from fill_versions "
@@ -434,8 +437,8 @@ class FillStore:
             fetch.store(transaction, "series", series)
 
     def forget_unread(self) -> None:
-        """Remove a series of which nothing was ever read, since the service refuses it: its account
-        or market was mistyped, and `check` would report it for ever."""
+        """Remove a series that was never read because the service refuses it: its account or market
+        was mistyped, and `check` would report it forever."""
         unused = " and ".join(
             f"not exists (select 1 from {table} other where other.series = series.id)"
             for table in ("fill_versions", "coverage", "followers")
@@ -449,16 +452,17 @@ class FillStore:
 
 
 def _progress(transaction: Transaction, series: int) -> Row:
-    """Identifies the progress of a read: the same range read again has a different end."""
+    """Identifies the progress of a read: the same range has a different end if it is read again."""
     columns = "published, position, run_start, run_end"
     return transaction.execute(f"select {columns} from series where id = ?", (series,))[0]
 
 
 def add(fills: Fills, page: Any) -> int:
-    """Add the fills of a page that are new, or newer; the characters of the page's."""
+    """Add the new and newer fills of a page, and return the number of characters of all its
+    fills."""
     size = 0
     for found, updated, code, text in _core._fill_rows(page):
-        # Without an id, it is identified by all of its values.
+        # A fill without an id is identified by all of its values.
         identity = found if found.startswith("[") else digest(canonical(text))
         fill = (identity, updated, code, text)
         if identity not in fills or fills[identity][1] <= fill[1]:
@@ -473,7 +477,8 @@ def _store_run(transaction: Transaction, series: int, run: int) -> None:
 
 
 def _publish_run(transaction: Transaction, series: int, now: int, *, counted: bool = True) -> None:
-    """Show readers what the next run has stored, or, if that was `counted` already, when."""
+    """Show readers the versions of the next run, and store its time. If not `counted`, the caller
+    has increased `published` itself."""
     if counted:
         transaction.execute("update series set published = published + 1 where id = ?", (series,))
     transaction.execute(

@@ -1,4 +1,4 @@
-"""Following the fills of an account: each new or changed one exactly once."""
+"""Follows the fills of an account: delivers each new or changed fill exactly once."""
 
 from __future__ import annotations
 
@@ -19,25 +19,27 @@ from boardlot.archive.update import FillReader, Update
 from boardlot.archive.waiting import Pause
 from boardlot.errors import BoardlotError, StoreError
 
-# Fills that are read from the archive at a time.
+# Number of fills that are read from the archive at a time.
 BATCH = 500
-# A tick reads again the latest fills, as many as one request returns with room for new ones, and
-# all fills of this time before the newest one, in microseconds: some arrive late.
+# A tick reads the latest fills again: this number of fills, which one request returns with room for
+# new ones, and all fills of this time before the newest one, in microseconds, since some arrive
+# late.
 RECENT = 39
 LATE_WINDOW_US = 10 * 60 * 1_000_000
-# Its range ends this much after the service's time as this client knows it: the service's clock may
-# have been set since. What arrives meanwhile is read twice at most, and stored once.
+# The range of a tick ends this much after the service's time as this client knows it: the service's
+# clock may have been set since. Fills that arrive meanwhile are read twice at most, and stored
+# once.
 AHEAD_US = 24 * 3600 * 1_000_000
-# The seconds after which a tick reads all of `overlap` instead.
+# Seconds after which a tick reads all of `overlap` instead.
 FULL_READ_INTERVAL_S = 3600
-# For how many seconds another follower of the same name may still be ending: when this one starts,
+# Seconds in which another follower of the same name may still be ending: when this follower starts,
 # and after its connection to the server was lost, which the server may notice late.
 LOCK_WAIT_S = 1.0
 LOST_LOCK_WAIT_S = 60.0
 # The longest wait after errors, in seconds.
 BACKOFF = 60.0
 
-# A fill, or a `Pause` until the next one is looked for.
+# Yields a fill, or a `Pause` before the next look for fills.
 Fills = Generator[Any, None, None]
 
 LOG = logging.getLogger("boardlot.archive")
@@ -61,7 +63,7 @@ def follow(update: Update, series: Series, every: float, name: str, changes: boo
         try:
             lock.release()
         finally:
-            # Does nothing, unless an interrupt ended the first.
+            # Does nothing, unless an interrupt ended the first release.
             lock.release()
 
 
@@ -96,15 +98,16 @@ class _Follower:
         self._update = update
         self._series, self._every, self._name = series, every, name
         self._changes, self._lock = changes, lock
-        # Distinguishes this follower from another one of its name, which may have taken over.
+        # Distinguishes this follower from another one with its name, which may have taken over.
         self._holder = uuid4().hex
         self._store = FollowedFills(update.database, series, lock)
         # The position stored in the archive, and the fills that the caller has received since.
         self._stored: Follower | None = None
         self._received: Delivery | None = None
-        # The holder before this one: an archive that names it again went back.
+        # The previous holder: an archive that names it again went back to an earlier state.
         self._before: str | None = None
-        # Fills may have arrived late while nobody was following.
+        # False until all of `overlap` was read: fills may have arrived late while nobody was
+        # following.
         self._read_overlap = False
         self._failures, self._failing_since = 0, 0.0
 
@@ -127,7 +130,7 @@ class _Follower:
             yield from self._pause(max(0.0, tick + wait - time.monotonic()))
 
     def _pause(self, seconds: float) -> Fills:
-        """Wait, while nobody else gets the lock."""
+        """Wait, and keep the lock meanwhile."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > (step := self._lock.keep_every):
             yield Pause(step)
@@ -144,7 +147,7 @@ class _Follower:
         while True:
             with _noticing_loss():
                 follower, found = self._store.undelivered(self._name, BATCH, self._changes)
-                # It was held while that was read.
+                # Checks that the lock was held while the fills were read.
                 self._lock.check()
                 if follower != self._stored:
                     self._went_back()
@@ -154,7 +157,7 @@ class _Follower:
             rows = self._series.rows([",".join([one.shown for one in found]).encode()])
             for delivery, fill in zip(found, rows.dicts(), strict=True):
                 yield fill
-                # The next one was requested.
+                # The caller has requested the next fill, so it has received this one.
                 self._received = delivery
                 with _noticing_loss():
                     if not self._store_received():
@@ -162,7 +165,7 @@ class _Follower:
                         break
 
     def _store_received(self) -> bool:
-        """Record what the caller has received; `False` if the archive went back."""
+        """Record the fill that the caller has received; `False` if the archive went back."""
         stored, received = self._stored, self._received
         if stored is None or received is None:
             return True
@@ -172,7 +175,7 @@ class _Follower:
         return True
 
     def _went_back(self) -> None:
-        """Believe the archive, in which this follower has received less."""
+        """Resume at the archive's position, where this follower has received fewer fills."""
         self._received, self._read_overlap = None, False
         self._take_over()
         LOG.warning(
@@ -188,12 +191,12 @@ class _Follower:
         """Acquire the lock, once the database can be reached.
 
         Raises:
-            StoreError: Another follower of this name has it, or has had it meanwhile.
+            StoreError: Another follower of this name has the lock, or has had it meanwhile.
         """
         while True:
             self._lock.release()
             try:
-                # A killed follower keeps the lock for so long.
+                # A killed follower keeps the lock for `kept_for` seconds.
                 mine = self._lock.try_for(max(wait, self._lock.kept_for))
                 if mine and self._stored is not None:
                     mine = self._goes_on(self._stored)
@@ -211,7 +214,7 @@ class _Follower:
         """Continue at the archive's position; `False` if another follower has taken over."""
         found, received = self._store.follower_named(self._name), self._received
         if received is not None and found == Follower(received.position, self._holder):
-            # It was stored before the connection was lost.
+            # The position was stored before the connection was lost.
             self._stored, self._received = found, None
         elif found == stored:
             if not self._store_received():
@@ -252,7 +255,7 @@ class _Follower:
             LOG.warning("following fills %s works again after %.0f s", self._series, seconds)
 
     def _look(self) -> None:
-        """Read new fills: one request, unless they are more than a page."""
+        """Read new fills, in one request unless they fill more than a page."""
         clock = ServiceClock(self._update.client)
         now = clock.reading()
         state = self._store.state()

@@ -1,4 +1,4 @@
-"""What the followers of fills have received, and what comes next."""
+"""The followers of fills: their positions, and the fills that each receives next."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from boardlot.archive.fills import FillStore
 UNRECEIVED = (
     "not exists (select 1 from followers_received h where h.version = f.id and h.follower = ?)"
 )
-# The order in which followers receive fills. Keeping it costs every update, so the first follower
-# of an archive makes it.
+# Index for the order in which followers receive fills. The index costs time in every update, so the
+# first follower of an archive creates it.
 RUN_INDEX = (
     "create index if not exists fill_versions_by_run on fill_versions (series, run, updated)"
 )
-# The same for what is gone, of a follower that receives that too.
+# Index for fills that are gone, created by a follower that receives changes.
 GONE_INDEX = (
     "create index if not exists fill_versions_by_end on fill_versions (series, replaced) "
     "where replaced is not null"
@@ -27,7 +27,7 @@ GONE_INDEX = (
 
 @dataclass(frozen=True, order=True)
 class Position:
-    """The progress of a follower: everything up to this version is delivered."""
+    """The progress of a follower: everything up to this version was delivered."""
 
     run: int = 0
     updated: int = 0
@@ -44,11 +44,11 @@ class Follower:
 
 @dataclass(frozen=True)
 class Delivery:
-    """The text of a fill, and where a follower is that has received it."""
+    """The text of a fill, and the position of a follower that has received it."""
 
     position: Position
     text: str
-    # Of a follower that receives changes.
+    # Only for a follower that receives changes.
     change: str | None = None
     seen_at: int | None = None
 
@@ -84,8 +84,8 @@ class FollowedFills(FillStore):
     def undelivered(
         self, name: str, limit: int, changes: bool
     ) -> tuple[Follower | None, list[Delivery]]:
-        """The follower of this name, and the fills after its position: fills of earlier
-        reads first, then in the order of time; or all changes of fills."""
+        """Returns the follower of this name, and the fills, or all changes of fills, after its
+        position: fills of earlier reads first, then by time."""
         with self._database.snapshot() as snapshot:
             follower = self._follower_named(snapshot.execute, name)
             after = Position() if follower is None else follower.position
@@ -105,7 +105,7 @@ class FollowedFills(FillStore):
         self, transaction: Transaction, after: Position, limit: int
     ) -> list[Delivery]:
         rows: list[Row] = []
-        # Each by its index.
+        # Two queries, each of which has an index of its own.
         for run, change, condition in (
             ("f.run", CHANGE, "1 = 1"),
             ("f.replaced", "'gone'", IS_GONE),
@@ -123,7 +123,7 @@ class FollowedFills(FillStore):
         return sorted(found, key=lambda one: one.position)[:limit]
 
     def take_over(self, name: str, holder: str) -> tuple[str | None, Follower]:
-        """Makes this holder the follower; returns the previous one, and the new one."""
+        """Makes this holder the follower; returns the previous holder, and the follower."""
         with self._writing() as (transaction, series):
             found = self._follower_named(transaction.execute, name)
             transaction.execute(
@@ -135,10 +135,10 @@ class FollowedFills(FillStore):
         return before.holder, Follower(before.position, holder)
 
     def delivered(self, name: str, follower: Follower, received: Delivery) -> bool:
-        """Record that a follower, which is the archive's own, has received the next fill.
+        """Record that a follower, as it is in the archive, has received the next fill.
 
-        `False`, and nothing is stored, if the archive has another follower of this name, or another
-        fill is the next one for it: it went back to an earlier state.
+        Returns `False`, and stores nothing, if the archive has another follower of this name, or
+        another fill comes next: then the archive went back to an earlier state.
         """
         after = received.position
         with self._writing() as (transaction, series):
@@ -153,7 +153,8 @@ class FollowedFills(FillStore):
                 "where series = ? and name = ?",
                 (after.run, after.updated, after.version, series, name),
             )
-            # One that went while it was being handled need not come again if it is back.
+            # A fill that disappeared while it was handled need not be delivered again if it is
+            # back.
             transaction.execute(
                 "insert into followers_received (version, follower) select f.id, ? "
                 f"from fill_versions f where f.id = ? and {IS_GONE} on conflict do nothing",

@@ -36,7 +36,7 @@ class Fetch:
 
 
 class ServiceClock:
-    """The service's time during one update, requested at most once, by whichever list is first."""
+    """The service's time during one update. The first list that needs it requests it, once."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -46,8 +46,8 @@ class ServiceClock:
         self._error: BoardlotError | None = None
 
     def reading(self) -> int:
-        """The service's time when it was requested, which it has passed: requests name this one, so
-        that a cassette that has it has them too.
+        """Returns the service's time as of its request, which is past by now. Other requests
+        contain this time, so that a cassette that has recorded the time has those requests, too.
 
         Raises:
             BoardlotError: The service did not tell it.
@@ -73,7 +73,7 @@ class ServiceClock:
         return self.reading() + int((time.monotonic() - self._read_at) * 1e6)
 
     def fetch(self) -> Fetch:
-        """The record to make of a read that begins now."""
+        """Returns the `Fetch` of a read that begins now."""
         service = service_of(self._client)
         try:
             at = self.reading()
@@ -164,8 +164,8 @@ def is_fresh(
     """True if a list was last read completely less than `max_age` microseconds ago, by the
     service's clock.
 
-    On the machine that read it, its clock and the difference then tell the service's time, so that
-    nothing is requested.
+    On the machine that read the list, the machine's clock and the stored difference tell the
+    service's time, so that nothing is requested.
     """
     found = row_of(database, place, "fetched_at, ahead, clock")
     if found is None or found[0] is None:
@@ -174,5 +174,5 @@ def is_fresh(
     clock, local = _local_clock()
     now = local + ahead if clock == of_clock and ahead is not None else service_now()
     age: int = now - fetched_at
-    # A list that was read in the future was not: a clock has been set.
+    # No list is read in the future: a clock has been set.
     return 0 <= age < max_age

@@ -21,7 +21,7 @@ ListName = Literal[
 ]
 """The name of a list that is read as a whole."""
 AnyListName = ListName | Literal["fills"]
-"""The same, or fills."""
+"""The name of such a list, or `fills`."""
 
 
 @dataclass(frozen=True)
@@ -38,20 +38,21 @@ class ListSpec:
     # plate's constituents: a record without a code is identified by all of its values.
     identity: tuple[str, ...]
     paged: bool = False
-    # Fields that tell apart records of the same identity in one read: two dividends of a day.
+    # Fields that tell apart records of the same identity in one read, such as two dividends of a
+    # day.
     distinguishing: tuple[str, ...] = ()
-    # Fields that change with each request, which is not a change of the record.
+    # Fields that differ with each request: the record has not changed if only they differ.
     ignored: tuple[str, ...] = ()
-    # The member next to the list that tells how many records there are, if the list may be cut.
+    # The member next to the list with the total number of records, if the list may be cut.
     total: str | None = None
-    # Of a custom endpoint: itself, and the name, kind and unit of each declared field.
+    # Only for a custom endpoint: the endpoint, and the name, kind and unit of each declared field.
     endpoint: Endpoint | None = None
     fields: list[tuple[str, str, str]] | None = None
 
     def samples(self, observed: bool = False) -> list[Rows]:
-        """No rows, which have, between them, all declared fields."""
+        """Returns objects without rows that together have all declared fields."""
         if self.endpoint is not None:
-            # Without the arguments, for which there are no values to choose.
+            # An endpoint without the arguments, since no values for them are known.
             declared: Any = self.endpoint.record
             record = Endpoint(self.name, "GET", "/rows", rows="rows", record=declared)
             return [_core._stored_records(record, [], [], observed)]
@@ -67,7 +68,8 @@ class ListSpec:
         return [(self.key, key)] if self.endpoint is None else list(json.loads(key).items())
 
     def request(self, client: Any, key: str) -> Any:
-        """The rows or the pager of a method of a client whose calls block."""
+        """Calls the list's method of a client whose calls block, and returns the rows or the
+        pager."""
         method, arguments = self.endpoint or self.method, self.arguments(key)
         core = client._boardlot_core
         if self.name == "ipos":
@@ -81,7 +83,7 @@ class ListSpec:
     def rows(
         self, key: str, texts: Iterable[str], observed: bool = False, seen_at: int | None = None
     ) -> Rows:
-        """The rows of these texts; see `_core._stored_records`. Checks the key."""
+        """Returns the rows of these texts, and checks the key; see `_core._stored_records`."""
         whole = ",".join(texts).encode()
         return _core._stored_records(
             self.endpoint or self.method,
@@ -92,10 +94,11 @@ class ListSpec:
         )
 
     def key_of(self, given: Any) -> str:
-        """The key that a caller passed, checked: of a custom endpoint, its arguments.
+        """Checks the key that a caller passed, and returns it; for a custom endpoint, its
+        arguments.
 
         Raises:
-            ConfigError: It is not valid.
+            ConfigError: The key is not valid.
         """
         if self.endpoint is None:
             _core._stored_records(self.method, [(self.key, given)], [])
@@ -115,10 +118,10 @@ class ListSpec:
 
 
 def listed(name: str, given: Any, example: str) -> Iterable[Any]:
-    """A list that a caller passed.
+    """Returns a list that a caller passed.
 
     Raises:
-        ConfigError: It is not one.
+        ConfigError: The value is not a list.
     """
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise ConfigError(f"{name} is {given!r}; expected a list, such as {example}")
@@ -131,7 +134,7 @@ def is_pair(given: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A time as text, which is an argument as well."""
+    """Returns a time as text, which endpoints accept as an argument, too."""
     if isinstance(value, date):
         return value.isoformat()
     raise TypeError(f"{value!r} is not text, a number or a time")
@@ -169,10 +172,10 @@ class Series:
 
     @classmethod
     def checked(cls, given: Any) -> Series:
-        """The series that a caller passed as an account and a market.
+        """Returns the series that a caller passed as an account and a market.
 
         Raises:
-            ConfigError: It is not a pair, or one of the two is not valid.
+            ConfigError: The value is not a pair, or one of the two is not valid.
         """
         if isinstance(given, Series):
             return given
@@ -217,15 +220,16 @@ LISTS = {
 
 # The name of a custom endpoint whose lists are archived: its views are named after it.
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,49}", re.ASCII)
-# Names of views and tables, of what the databases create with a table, and those that the databases
-# have reserved or define themselves.
+# Names that are taken: by views, by tables, by the objects that databases create with a table, and
+# names that the databases have reserved or define themselves.
 TAKEN = re.compile(
     rf"fills|{'|'.join(LISTS)}|.*_history|(sqlite|pg|json|jsonb|pragma)_.*|"
     "bytecode|completion|dbstat|fts[0-9].*|generate_series|tables_used|"
     "(archive|coverage|endpoints|fill_versions|followers|lists|series|snapshots|snapshot_records"
     "|versions)(_.*)?"
 )
-# The columns of views and changes besides the fields, and the longest name of one in PostgreSQL.
+# Columns of views and changes besides the fields, and the most bytes of a column's name in
+# PostgreSQL.
 COLUMNS = {"key", "seen_at", "change", "record"}
 COLUMN_MAX = 63
 # The columns that each table of PostgreSQL has.
@@ -233,10 +237,10 @@ SYSTEM_COLUMNS = {"cmax", "cmin", "ctid", "tableoid", "xmax", "xmin"}
 
 
 def custom_list(given: Any) -> tuple[ListSpec, str]:
-    """The list of a custom endpoint and its arguments, checked, and its key.
+    """Checks a custom endpoint and its arguments, and returns their list and its key.
 
     Raises:
-        ConfigError: It is not a pair of these, or one of the two is not valid.
+        ConfigError: The value is not such a pair, or one of the two is not valid.
     """
     pair = given if is_pair(given) else (None, None)
     if not isinstance(pair[0], Endpoint) or not isinstance(pair[1], Mapping):
@@ -284,7 +288,7 @@ def custom_spec(endpoint: Endpoint) -> ListSpec:
     fields = columns_of(spec.samples()[0])
     columns = COLUMNS | SYSTEM_COLUMNS
     for field, _, _ in fields:
-        # Databases distinguish no upper and lower case.
+        # Databases do not distinguish upper and lower case in names.
         if field.lower() in columns or len(field.encode()) > COLUMN_MAX or "\0" in field:
             raise ConfigError(
                 f"the field {field!r} of the endpoint {name!r} cannot be a column of an archive; "

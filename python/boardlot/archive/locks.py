@@ -23,8 +23,9 @@ WAIT = 0.05
 
 
 class _Queues:
-    """The queues of threads of this process by the names of locks: the first thread has the lock,
-    and the next one has waited longest. An interrupt may leave a lock that no longer exists.
+    """Queues of the threads of this process, by the names of locks: the first thread of a queue has
+    the lock, and the next one has waited longest. After an interrupt, a queue may have a lock that
+    no longer exists.
     """
 
     def __init__(self) -> None:
@@ -62,30 +63,31 @@ _QUEUES = PerProcess(_Queues)
 
 
 class Lock(ABC):
-    """A lock that one thread of one process has at a time.
+    """A lock that only one thread of one process has at a time.
 
     Args:
         name: The same in all processes.
-        held_by: What the holder does, and what another caller can do: its error and the hint.
+        held_by: The error and the hint for another caller: what the holder does, and what the
+            caller can do.
     """
 
     def __init__(self, name: str, held_by: tuple[str, str]) -> None:
         self._name, self._held_by = name, held_by
-        # Those in which it is.
+        # The queues in which this lock is.
         self._queues: _Queues | None = None
         self.owner: Owner | None = None
 
     @abstractmethod
     def try_acquire(self) -> bool:
-        """Acquire it from other processes, if none has it."""
+        """Acquire the lock between processes, if no other process has it."""
 
     @abstractmethod
     def release_others(self) -> None:
-        """Release it to other processes."""
+        """Release the lock between processes."""
 
     @abstractmethod
     def check(self) -> None:
-        """Make sure, within a transaction, that no other process has it by now.
+        """Make sure, within a transaction, that no other process has the lock by now.
 
         Raises:
             StoreError: It was lost.
@@ -101,7 +103,7 @@ class Lock(ABC):
         return math.inf
 
     def keep(self) -> None:
-        """Keep it.
+        """Make sure that the lock is kept.
 
         Raises:
             StoreError: It was lost.
@@ -114,7 +116,7 @@ class Lock(ABC):
         def keep() -> None:
             check_cancelled()
             for lock in kept:
-                # If it was lost, the next transaction says so.
+                # If the lock was lost, the next transaction raises the error.
                 with suppress(StoreError):
                     lock.keep()
 
@@ -139,7 +141,7 @@ class Lock(ABC):
 
     def release(self) -> None:
         """Release the lock; does nothing if it is not held."""
-        # A forked child does not have what its parent has.
+        # A forked child does not have the locks of its parent.
         if (queues := self._queues) is _QUEUES.value:
             try:
                 self.release_others()
@@ -167,7 +169,7 @@ class Lock(ABC):
             try:
                 self.release()
             finally:
-                # Does nothing, unless an interrupt ended the first.
+                # Does nothing, unless an interrupt ended the first release.
                 self.release()
 
 

@@ -1,8 +1,9 @@
 """The migration of an older archive, by the first update or follower of this version.
 
-The columns of what it has are stored in batches, while it stays as it is for all who read or write
-it. Then one transaction stores the columns of what was written meanwhile, replaces the views, and
-keeps older versions from writing. A migration that is killed continues after its last batch.
+The typed columns of the archive's records are stored in batches, while the archive stays as it is
+for all readers and writers. Then one transaction stores the columns of the records that were
+written meanwhile, replaces the views, and keeps older versions from writing. A migration that is
+killed continues after its last batch.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ def make_current(database: Database, wait: float) -> None:
     """Migrate an older archive, for a writer.
 
     Raises:
-        StoreError: It cannot be written, or another process has been migrating or reading it for
-            `wait` seconds.
+        StoreError: The archive cannot be written, or another process has been migrating or reading
+            it for `wait` seconds.
     """
     if _is_current(database):
         return
@@ -84,7 +85,7 @@ def _lists(transaction: Transaction) -> list[TypedList]:
 
 
 def _fill(database: Database, lock: Lock, wait: float) -> None:
-    """Store the columns of what no writer changes any more."""
+    """Store the columns of all versions that no writer changes any more."""
     lists: list[TypedList] = []
 
     def create(transaction: Transaction) -> None:
@@ -102,8 +103,8 @@ def _fill(database: Database, lock: Lock, wait: float) -> None:
 
 
 def _complete(database: Database, transaction: Transaction) -> None:
-    # First, so that no other process writes any more: neither an older version nor one of this
-    # format, whose columns are others.
+    # This comes first, so that no other process writes any more: neither an older version, nor a
+    # version of this format that has other columns.
     change_tables(database, transaction)
     database.stop_writers(transaction)
     before = tables(transaction)

@@ -26,7 +26,7 @@ from boardlot.archive.report import Counts
 from boardlot.archive.schema import ORDERS
 from boardlot.archive.typed_columns import built_in, check_current, stored_fields
 
-# A list that was read this much after the service's time was not: it was a clock that was wrong.
+# No list is read this much after the service's time: a clock was wrong.
 AHEAD_MAX_US = 24 * 3600 * 1_000_000
 INT64_MAX = 2**63 - 1
 # The number behind an identity that several records of a list have.
@@ -42,8 +42,9 @@ class Read:
     Attributes:
         complete: True if the list has all records. Otherwise a missing record may still exist, so
             none is gone.
-        now: When it was read, in microseconds: by the service's clock, if it told its time.
-        fetch: Where, and when by the service's clock.
+        now: The time of the read, in microseconds: by the service's clock, if the service told its
+            time.
+        fetch: The service of the read, and its time by the service's clock.
     """
 
     records: list[Record]
@@ -53,19 +54,19 @@ class Read:
 
 
 def is_complete(spec: ListSpec, pages: Sequence[Any]) -> bool:
-    """True if pages have all of a list, which the service may cut."""
+    """True if the pages have all records of a list, which the service may cut."""
     total = pages[0].meta.get(spec.total) if spec.total is not None else None
     return not isinstance(total, int) or sum(map(len, pages)) >= total
 
 
 def stored(spec: ListSpec, pages: Iterable[Any]) -> list[Record]:
-    """The records of a list's pages. Several may have the same identity."""
+    """Returns the records of a list's pages. Several may have the same identity."""
     records: list[Record] = []
     for page in pages:
         for found, hashed, text in _core._record_texts(
             page, list(spec.identity), list(spec.ignored)
         ):
-            # Without these fields, it is identified by all of its values.
+            # A record without these fields is identified by all of its values.
             identity = digest(canonical(text, spec.ignored)) if found == hashed else found
             records.append((identity, hashed, text))
     return records
@@ -84,7 +85,7 @@ def store_read(
         if spec.fields is None:
             check_current(database, transaction, typed := built_in()[spec.name])
         else:
-            # Those that its views show, which may be earlier ones; see `define_custom`.
+            # The fields that the list's views show, which may be earlier ones; see `define_custom`.
             typed = stored_fields(database, transaction, spec.name)
         row, read_at, snapshot = row_made(transaction, spec.place(key), "id, read_at, snapshot")
         is_wrong = read.fetch.at is not None and (read_at or 0) > read.now + AHEAD_MAX_US
@@ -126,7 +127,7 @@ def store_read(
                 "values (?, ?, ?, ?, ?, ?, ?)",
                 versions,
             )
-            # What is gone was counted before.
+            # Values of records that are gone were counted before.
             stored = [one for one in versions if one[3] != "gone"]
             gone = [one for one in versions if one[3] == "gone"]
             counts.unconverted = typed.store(
@@ -165,12 +166,12 @@ def _is_same(spec: ListSpec, one: Record, other: Record) -> bool:
 def _matches(
     spec: ListSpec, before: list[_Stored], records: list[Record]
 ) -> tuple[list[tuple[str, _Stored | None, Record]], list[_Stored]]:
-    """Each record that was read with its name and the stored one that it is, and the stored ones
+    """Returns each record that was read with its name and its stored record, and the stored records
     that were not read.
 
-    Several of the same identity are matched by their contents, then by what else tells them apart,
-    and the others in their order. Each has the identity as its name, with a number unless it is
-    the first one.
+    Records of the same identity are matched by their contents, then by the fields that tell them
+    apart, and the others in their order. The name of a record is its identity, with a number unless
+    it is the first one.
     """
     stored_by: dict[str, list[_Stored]] = {}
     for one in before:
@@ -197,7 +198,8 @@ def _matches(
 def _pairs(
     spec: ListSpec, known: list[_Stored], places: list[int], records: list[Record]
 ) -> dict[int, _Stored]:
-    """The stored record of each read one that has one, all of the same identity."""
+    """Returns the stored records by the index of the record that was read, all of the same
+    identity."""
     if len(known) == len(places) == 1:
         return {places[0]: known[0]}
     pairs: dict[int, _Stored] = {}
@@ -220,7 +222,7 @@ def _pairs(
 
 
 def told_apart(spec: ListSpec, text: str) -> str:
-    """The values that tell records of the same identity apart."""
+    """Returns the values that tell records of the same identity apart."""
     if not spec.distinguishing:
         return ""
     try:
@@ -244,7 +246,7 @@ def _store_snapshot(
         "insert into snapshots (list, id, seen_at, versions) values (?, ?, ?, ?)",
         (row, snapshot, now, _order(versions)),
     )
-    # The last one alone has rows, which views join.
+    # Only the last snapshot has rows, which views join.
     transaction.execute("delete from snapshot_records where list = ?", (row,))
     transaction.execute_many(
         "insert into snapshot_records (list, snapshot, position, version) values (?, ?, ?, ?)",
@@ -307,7 +309,7 @@ def _in_order(snapshot: Transaction, row: int, order: str) -> list[str]:
 
 
 def first_read(database: Database, spec: ListSpec, key: str) -> int | None:
-    """When a list was read for the first time, in microseconds."""
+    """The time at which a list was read for the first time, in microseconds."""
     query = (
         "select min(s.seen_at) from lists l join snapshots s on s.list = l.id "
         "where l.list = ? and l.key = ?"
@@ -317,8 +319,9 @@ def first_read(database: Database, spec: ListSpec, key: str) -> int | None:
 
 
 def seen_with_time(database: Database, spec: ListSpec, key: str) -> tuple[list[str], int]:
-    """The texts of the records of the last complete read, and when that was, in microseconds."""
-    # One query, so that both are of the same read; a list without records has a row as well.
+    """The texts of the records of the last complete read, and the time of the read, in
+    microseconds."""
+    # One query, so that time and texts are of the same read; a list without records has a row, too.
     rows = database.read(
         "select l.read_at, v.record from lists l "
         "left join snapshot_records r on r.list = l.id and r.snapshot = l.snapshot "

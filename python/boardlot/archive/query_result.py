@@ -1,15 +1,16 @@
 """The results of queries, with a type for each column.
 
-A type is one of these, by which a column becomes what it is in the frames of a client:
+A column has one of these types, which makes it in frames what it is in the frames of a client:
 
 - `integer`, `number`, `flag`, `text`, `bytes`, `date` (in SQLite as text);
 - `timestamp`: a time in UTC with microseconds (in SQLite as text); `local time`: without a zone;
 - `numeric`: an integer if no value has decimal places or more than 64 bits, otherwise a number;
-- `json`: its text; `text or time`: a text, unless all values are times or dates as in the views;
-- `computed time`: that of the values, or, without any, a timestamp;
+- `json`: the text of the JSON; `text or time`: a text, unless all values are times or dates as in
+  the views;
+- `computed time`: the type of the values, or, without values, a timestamp;
 - `null`: without values; `other`: as the library of the frame converts its values.
 
-It is `None` if the values have to show it.
+A type is `None` if only the values can show it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from boardlot._support.third_party import pandas, polars, pyarrow
 from boardlot.archive.database import Row
 from boardlot.frames import pandas_frame
 
-# As the views of a SQLite archive write them.
+# Times and dates as the views of a SQLite archive write them.
 TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}\+00:00", re.ASCII)
 DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 INT64 = range(-(2**63), 2**63)
@@ -38,11 +39,11 @@ INT64 = range(-(2**63), 2**63)
 class QueryResult:
     """The `rows` of a query.
 
-    `columns` are their names, and a second column of the same name ends in `_2`; iteration
+    `columns` are the names of the columns; a second column of the same name ends in `_2`. Iteration
     yields a tuple for each row, with the values of the database's driver. In frames, columns have
     the types that they have in the frames of a client, also without rows: integers of 64 bits,
-    timestamps in UTC, dates. A column that SQLite computes has the type of its values, and of texts
-    that are all times or dates as the views write them, timestamps or dates.
+    timestamps in UTC, dates. A column that SQLite computes has the type of its values; texts that
+    are all times or all dates, as the views write them, become timestamps or dates.
 
     Args:
         columns: The names of the columns.
@@ -105,7 +106,7 @@ class QueryResult:
 
         def series(name: str, kind: str, values: list[Any]) -> polars.Series:
             if kind == OTHER and len({*map(type, values)} - {type(None)}) > 1:
-                # As in Arrow: polars would round integers beside floats.
+                # Mixed values become texts, as in Arrow: polars would round integers beside floats.
                 return pl.Series(name, [None if x is None else _as_json(x) for x in values])
             if kind not in AS_TEXT or not _are_texts(values):
                 return pl.Series(name, values, types.get(kind), strict=False)
@@ -161,7 +162,7 @@ class QueryResult:
         return pa.Table.from_arrays([array(*one) for one in self._typed()], names=self.columns)
 
     def _typed(self) -> list[tuple[str, list[Any]]]:
-        """The type of each column, and its values as of that type."""
+        """The type of each column, and its values converted to that type."""
         columns = zip(*self._rows, strict=True) if self._rows else ([] for _ in self.columns)
         return [
             _typed(kind, list(values)) for kind, values in zip(self._types, columns, strict=True)
@@ -169,7 +170,7 @@ class QueryResult:
 
 
 def unique(names: list[str]) -> list[str]:
-    """The names, of which repeated ones end in a number."""
+    """Returns the names; a repeated name ends in a number."""
     found: list[str] = []
     for name in names:
         number, one = 2, name
@@ -187,7 +188,7 @@ def _typed(kind: str | None, values: list[Any]) -> tuple[str, list[Any]]:
         kind = "integer" if kinds and all(map(_is_whole, values)) else "number"
     elif kind == "json":
         return "text", [None if value is None else _as_json(value) for value in values]
-    # A table that is not the archive's may have other values than its columns say, in SQLite.
+    # In SQLite, a table that is not the archive's may have values of other types than its columns.
     if kind is None or not all(issubclass(one, ACCEPTED[kind]) for one in kinds):
         kind = _type_of([value for value in values if value is not None], kinds)
     plain = PLAIN.get(kind)
@@ -201,12 +202,12 @@ def _are_texts(values: list[Any]) -> bool:
 
 
 def _is_whole(value: Any) -> bool:
-    # Without decimal places; of NaN and infinity, the exponent is a letter.
+    # A whole number has the exponent 0; NaN and infinity have a letter as exponent.
     return value is None or (value.as_tuple().exponent == 0 and int(value) in INT64)
 
 
 def _type_of(values: list[Any], kinds: set[type]) -> str:
-    """The type of values without one, such as those that SQLite computes, by their own types."""
+    """The type of a column without one, such as one that SQLite computes, by its values' types."""
     if not kinds:
         return "null"
     if kinds == {str}:
@@ -252,7 +253,7 @@ def _as_json(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
-# The types of Python that the values of a column become.
+# The Python types that the values of a column are converted to.
 PLAIN: dict[str, Callable[[Any], Any]] = {"integer": int, "number": float, "flag": bool}
 # Times and dates may be texts.
 AS_TEXT = ("timestamp", "date")

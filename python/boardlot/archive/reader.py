@@ -28,14 +28,14 @@ from boardlot.archive.tables import export
 from boardlot.errors import ConfigError
 from boardlot.records import records_of
 
-# A time or day as it is written elsewhere, but not in the views of SQLite.
+# A time or day in a form that the views of SQLite do not use.
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d.*|\d{1,2}[/.]\d{1,2}[/.]\d{4}.*")
 # The texts of a query, and a comparison of a time with a number (`trigger_time` is one).
 LITERAL = re.compile("'([^']*)'")
 COUNTED = re.compile(
     r"\b(?!trigger)(\w+_time|seen_at)\s*(?:[<>=!]+|between)\s*(\d{9,16})\b", re.IGNORECASE
 )
-# After this long without a complete read, `check` reports a list.
+# `check` reports a list that was not read completely for this long.
 UNREAD = timedelta(days=7)
 
 
@@ -66,8 +66,8 @@ class Reader:
 
         Returns:
             The service's own values; empty if the archive has none. A warning says that no update
-            has read these fills, or none as far back as `start`, or, of an empty result, which
-            period the archive covers.
+            has read these fills, or that none has read as far back as `start`, or, for an empty
+            result, which period the archive covers.
 
         Raises:
             ConfigError: An argument is not valid.
@@ -117,7 +117,7 @@ class Reader:
         Args:
             list: One of `crypto_orders`, `sim_orders`, `sim_positions`, `ipos`, `dividends`,
                 `futures` and `plates`, or a custom endpoint.
-            key: The account, market, symbol or code of the plate; of a custom endpoint, its
+            key: The account, market, symbol or code of the plate; for a custom endpoint, its
                 arguments.
             at: A point in time: an aware `datetime`, a `date` (midnight UTC), ISO 8601 text, or
                 microseconds since 1970.
@@ -174,7 +174,7 @@ class Reader:
     def gaps(self, acc_id: str | int, trd_market: str) -> list[tuple[datetime, datetime]]:
         """The spans of time between the first and the last stored read that no read has covered.
 
-        They are spans that an unfinished update has not reached, and times between reads that do
+        Gaps are spans that an unfinished update has not reached, and times between reads that do
         not adjoin: `update(start=...)` fills them.
 
         Args:
@@ -191,20 +191,20 @@ class Reader:
         return [(time_of(start), time_of(end)) for start, end in found]
 
     def check(self, *, unread: timedelta = UNREAD) -> Findings:
-        """The problems of the archive's contents.
+        """The problems in the archive's contents.
 
-        Spans of fills that were not read (`"gap"`), ids that were sent twice with different
-        contents (`"twice"`), dividends that were restated (`"restated"`), lists that no update has
-        read completely for long (`"unread"`), reads in the future, by a clock that was wrong
-        (`"future"`), values that are null in the views because they are not of the kind of their
-        field (`"unconverted"`), and records without typed columns (`"columns"`).
+        The kinds of problems are spans of fills that were not read (`"gap"`), ids that were sent
+        twice with different contents (`"twice"`), dividends that were restated (`"restated"`),
+        lists that no update has read completely for long (`"unread"`), reads in the future, by a
+        clock that was wrong (`"future"`), values that are null in the views because they are not of
+        the kind of their field (`"unconverted"`), and records without typed columns (`"columns"`).
 
         Args:
             unread: The age at which a list counts as unread, by the service's clock if a read on
                 this machine knows it, otherwise by this machine's.
 
         Returns:
-            A list with a finding for each problem. Its `periods` are those of fills that the
+            A list with a finding for each problem. Its `periods` are the periods of fills that the
             archive covers.
 
         Raises:
@@ -213,9 +213,9 @@ class Reader:
         return check(self._database, micros("unread", unread))
 
     def status(self) -> list[dict[str, Any]]:
-        """A row for each list: its name and key, the number of its records, when it was read last,
-        and whether an update of it was interrupted. `from` and `until` are the period of fills that
-        the archive covers; `None` for other lists.
+        """A row for each list: its name and key, the number of its records, the time of the last
+        read, and whether an update of it was interrupted. `from` and `until` are the period of
+        fills that the archive covers; `None` for other lists.
 
         Raises:
             StoreError: The archive cannot be read.
@@ -260,16 +260,16 @@ class Reader:
         """The result of a query over typed views.
 
         The views are `fills`, each list's last content by its name, and all of its changes as
-        `..._history`. Columns are those of the typed frames, value by value, with decimals as
+        `..._history`. The columns are those of the typed frames, value by value, with decimals as
         floating point; a value of another type is null, and `check` finds it. `record` is the
-        service's own text, for the database's functions for JSON. In PostgreSQL, only these views
+        service's own text, for the JSON functions of the database. In PostgreSQL, only these views
         are found by their names: write another table with its schema. The query cannot change
         anything: neither data, settings, transactions nor files.
 
         Args:
             query: One statement in the SQL of the database.
-            parameters: Values for its placeholders: `?` in SQLite, `%s` in PostgreSQL. A time has a
-                time zone.
+            parameters: Values for its placeholders: `?` in SQLite, `%s` in PostgreSQL. A time must
+                have a time zone.
 
         Raises:
             ConfigError: The query or its parameters are not valid.
@@ -316,10 +316,10 @@ class Reader:
             path: The new file.
 
         Raises:
-            ConfigError: `path` exists or is not valid, or the archive is in PostgreSQL: `pg_dump`
-                copies that.
-            StoreError: The archive cannot be read, or the file cannot be written; then there is no
-                file.
+            ConfigError: `path` exists or is not valid, or the archive is in PostgreSQL, which
+                `pg_dump` copies.
+            StoreError: The archive cannot be read, or the file cannot be written; then no file is
+                left.
 
         Example:
             >>> archive = bl.Archive(folder / "trades.db")
@@ -351,7 +351,7 @@ class Reader:
             list: `fills`, one of the other lists by its name, or a custom endpoint.
             path: The file to write.
             key: Only this key, as for `seen`; of `fills`, an `acc_id` and a `trd_market`. By
-                default, all of the archive's.
+                default, all keys in the archive.
             at: The list as it was seen at this time, as for `seen`.
             history: Write every change, as `changes` returns them, with `seen_at` and `change`.
 
@@ -372,7 +372,8 @@ class Reader:
 
 
 def _parameter(number: int, value: Any) -> Any:
-    """A value of a query; a time in UTC, as SQLite compares times as texts."""
+    """Returns a parameter of a query for the driver; a time in UTC, as SQLite compares times as
+    texts."""
     kind = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
     if kind in ("pandas.NAType", "pandas.NaTType"):
         raise ConfigError(
@@ -382,7 +383,7 @@ def _parameter(number: int, value: Any) -> Any:
     if kind in ("numpy.bool", "numpy.bool_"):
         return bool(value)
     if not isinstance(value, datetime):
-        # SQLite would take a number of numpy as its bytes.
+        # SQLite would take a number of numpy for bytes.
         plain = None if isinstance(value, int) else _core._plain_number(value)
         return value if plain is None else plain
     if value.utcoffset() is None:
@@ -391,5 +392,5 @@ def _parameter(number: int, value: Any) -> Any:
             "with a time zone, such as datetime.now(timezone.utc)"
         )
     utc = value.astimezone(timezone.utc)
-    # Of a subclass such as `pandas.Timestamp`, which no database takes.
+    # A plain `datetime`: no database accepts a subclass such as `pandas.Timestamp`.
     return datetime.combine(utc.date(), utc.timetz())

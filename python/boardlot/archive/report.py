@@ -23,7 +23,7 @@ class Counts:
         gone: Records that the service no longer lists.
         back: Fills that were gone and are listed again.
         unlisted: Fills that `verify` has kept although they are not listed, since they are older
-            than the oldest one that is.
+            than the oldest listed fill.
         unchanged: The other records.
         unconverted: Values of new, changed and returned records that are not of the kind of their
             field, such as a price that is not a number: they are null in the views.
@@ -57,9 +57,10 @@ class UpdateReport:
         errors: The error of each list that could not be read, by the same names. The archive's
             contents of these lists are unchanged, except for complete pages of fills, from which
             the next update continues.
-        fresh: The lists that were not read, because they had been read less than `max_age` ago.
+        fresh: Lists that were not read, because the last read was less than `max_age` ago.
         periods: The period of the fills of each account that the archive covers, from the first
-            time that was read until the last one; `gaps` lists the spans between that were not.
+            time that was read until the last one; `gaps` lists the spans between them that were not
+            read.
 
     Example:
         >>> with bl.Archive(folder / "trades.db") as archive:
@@ -136,7 +137,7 @@ class UpdateReport:
 
     def __str__(self) -> str:
         rows = list(self.rows())
-        # Some are of fills alone, and some are rare.
+        # Some columns apply to fills alone, and some are rarely needed.
         period, rare, unconverted = (
             [name for name in names if any(row[name] for row in rows)]
             for names in (("from", "until"), ("back", "unlisted"), ("unconverted",))

@@ -1,7 +1,7 @@
 """The tables of an archive, and its format.
 
-Only what the service cannot change is a column: a record is stored as the text that the service
-sent, so a new field of the service needs no migration.
+Only data that the service cannot change have columns: a record is stored as the text that the
+service sent, so a new field of the service needs no migration.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from boardlot.archive.database import RESTORE, Database, Transaction, format_of,
 from boardlot.archive.typed_columns import adopt, built_in
 from boardlot.archive.views import are_current, define_views
 
-# The formats that are read, of which the last one is written.
+# The formats that this version reads; it writes the last one.
 FORMATS = range(1, 3)
 FORMAT = FORMATS[-1]
 # The first format in which the order of a snapshot is one value.
@@ -22,13 +22,14 @@ ORDERS = 2
 #
 # A fill has a row for each of its versions. A version belongs to a run, which is one complete read;
 # `published` is the last complete run, and readers ignore versions of later ones. So each page is
-# stored in a transaction of its own, and yet a reader sees complete reads only. A version that was
-# `replaced` by a run without one of its own is gone; if a later run has one, it is back.
+# stored in a transaction of its own, and yet a reader sees complete reads only. A fill is gone if
+# its version was `replaced` by a run that has no version of it; if a later run has one, the fill is
+# back.
 #
-# `service` is where a list comes from. `fetched_at` is the service's time before it was last read
-# completely, and was `ahead` of a clock of the machine that read it.
+# `service` is the service that a list comes from. `fetched_at` is the service's time before the
+# last complete read of the list, and was `ahead` of a clock of the machine that read it.
 #
-# These are the tables of format 1; a new archive has them, and all changes since.
+# These are the tables of format 1. A new archive has these tables, and all changes since.
 TABLES = (
     """create table {schema}.series (
         id {identity},
@@ -55,7 +56,7 @@ TABLES = (
         code text,
         record text not null,
         unique (series, identity, run))""",
-    # In the order in which fills are read; rows of the same run are in the order of their ids.
+    # The order in which fills are read; rows of the same run are in the order of their ids.
     "create index fill_versions_by_time on fill_versions (series, updated desc, run desc)",
     """create table {schema}.coverage (
         series bigint not null,
@@ -110,20 +111,21 @@ TABLES = (
 )
 
 
-# The tables that a change has made.
+# The tables that a change creates.
 NEW_TABLES = {2: ("archive_views", "series_runs", "followers_received", "archive_columns")}
 
-# What makes an archive of the format before into one of this format. It takes no longer for a large
-# archive: what a list has stored as rows becomes values when the list is next stored, and the typed
-# columns are made before; see `migration`.
+# Statements that change an archive of the previous format into one of this format. They take no
+# longer for a large archive: the orders that a list has stored as rows become values when the list
+# is next stored, and the typed columns are made before; see `migration`.
 CHANGES = {
     2: (
         # The order of a snapshot: the ids of its versions, separated by commas.
         "alter table {schema}.snapshots add column versions text",
-        # The digest of each view, of which those that differ are replaced.
+        # The digest of each view; a view whose digest differs is replaced.
         "drop table {schema}.archive_views",
         "create table {schema}.archive_views (name text primary key, digest text not null)",
-        # When a run that stored something was published. Versions of format 1 have no time.
+        # The time at which a run that stored something was published. Versions of format 1 have no
+        # time.
         """create table {schema}.series_runs (
             series bigint not null,
             run bigint not null,
@@ -139,7 +141,7 @@ CHANGES = {
         """create table {schema}.archive_columns (
             list text primary key,
             columns_table text not null)""",
-        # An older version that is still connected inserts rows without it, and is refused.
+        # An older version that is still connected inserts rows without a format, and is refused.
         *(
             statement.replace("TABLE", table)
             for table in ("series", "lists")
@@ -162,7 +164,7 @@ def is_ready(database: Database, transaction: Transaction, tables: set[str]) -> 
     if not tables:
         return False
     check_format(database.name, database.schema_name, transaction, tables)
-    # An older one keeps its views, until an update or a follower migrates it.
+    # An older archive keeps its views until an update or a follower migrates it.
     is_older = format_of(transaction) < FORMAT
     return is_older or are_current(database, transaction)
 
@@ -176,7 +178,7 @@ def check_format(name: str, schema: str, transaction: Transaction, tables: set[s
     if "archive_format" not in tables:
         hint = "Choose another one; this one is unchanged."
         raise store_error(name, "is a database, but not an archive", hint=hint)
-    # With its schema: without a right to that, the error says so.
+    # The table is named with its schema: without a right to the schema, the error says so.
     rows = transaction.execute(f"select version from {schema}.archive_format")
     found = rows[0][0] if len(rows) == 1 else None
     if not isinstance(found, int):
@@ -208,7 +210,7 @@ def prepare(database: Database, transaction: Transaction, tables: set[str]) -> N
 
 
 def change_tables(database: Database, transaction: Transaction) -> None:
-    """Make the tables of this format of those of an older one."""
+    """Change the tables of an older format into those of this format."""
     for version in range(format_of(transaction) + 1, FORMAT + 1):
         _run(database, transaction, CHANGES[version])
         database.share(transaction, NEW_TABLES[version])

@@ -1,4 +1,4 @@
-"""Work of an archive side by side, on threads of its own."""
+"""Runs works of an archive side by side, on threads of their own."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from boardlot.archive.waiting import CHECK, STEP, Cancelled
 
 
 def side_by_side(works: Sequence[Callable[[], object]], most: int) -> None:
-    """Run works that block, `most` at a time, each on one of so many threads.
+    """Run works that block, `most` at a time, on as many threads.
 
-    The caller's thread only waits: an interrupt there leaves no lock of a work behind. Then, or if
-    one of them raises, the others end, and release what they have locked, before this ends. A
-    single one is run by the caller's thread, and so are all where no thread can be started.
+    The caller's thread only waits: an interrupt there leaves no lock of a work behind. After an
+    interrupt, or if a work raises, the other works end and release their locks before this function
+    returns. The caller's thread runs a single work itself, and all works if no thread can be
+    started.
     """
     left, errors, ended = deque(works), list[BaseException](), threading.Event()
     outer = CHECK.get()
@@ -49,14 +50,14 @@ def side_by_side(works: Sequence[Callable[[], object]], most: int) -> None:
                 ended.set()
         finally:
             finished.append(True)
-            # It may have been released by another thread.
+            # Another thread may have released the lock already.
             with suppress(RuntimeError):
                 wake.release()
 
     try:
         # `Thread.start` waits with a lock that an interrupt leaves locked, so that the new thread
         # would never end.
-        with suppress(RuntimeError):  # There are too many, or the interpreter is ending.
+        with suppress(RuntimeError):  # There are too many threads, or the interpreter is ending.
             for _ in range(min(most, len(left)) if len(left) > 1 else 0):
                 _thread.start_new_thread(copy_context().run, (run_on_thread,))
                 started += 1
@@ -69,7 +70,7 @@ def side_by_side(works: Sequence[Callable[[], object]], most: int) -> None:
         try:
             ended.set()
         finally:
-            # Does nothing, unless an interrupt ended the first.
+            # Does nothing, unless an interrupt ended the first call.
             ended.set()
         while len(finished) < started:
             wake.acquire(timeout=STEP)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from boardlot._records import Fill
 
 T = TypeVar("T")
-# Dicts that are made at a time.
+# Number of dicts that are made at a time.
 AT_ONCE = 1_000
 
 
@@ -25,8 +25,8 @@ AT_ONCE = 1_000
 class StoredFills:
     """The fills as they were stored when `Archive.fills` was called, latest update first.
 
-    They are read as a pager is, any number of times, and have a length. A frame is made of the
-    stored texts, without a dict for each fill.
+    The fills can be read like those of a pager, any number of times, and counted by `len`. A frame
+    is made of the stored texts, without a dict for each fill.
 
     Example:
         >>> archive = bl.Archive(folder / "trades.db")
@@ -97,7 +97,7 @@ class StoredFills:
         return self._rows._arrow("float64", "raise", "utf8").__arrow_c_stream__(requested_schema)
 
     if not TYPE_CHECKING:
-        # It only says what to write instead.
+        # The method only says what to write instead.
 
         def __getitem__(self, key):
             raise TypeError("stored fills have no indices: `archive.fills(...).all()` has them")

@@ -1,4 +1,4 @@
-"""Parquet files of an archive's lists."""
+"""Writes an archive's lists to Parquet files."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def export(
         with replacing(target) as file:
             parquet.write_table(table, file, compression="zstd")
     except OSError as error:
-        # pyarrow's have a text of their own, and no `strerror`.
+        # pyarrow's errors have a text of their own, and no `strerror`.
         reason = error.strerror or str(error)
         raise StoreError(
             f"{target} cannot be written: {reason}",
@@ -80,7 +80,7 @@ def arrow_table(
     _core._import_frame_library("to_arrow")
     import pyarrow as pa
 
-    # Without a key, the declared columns are those of no rows.
+    # If there is no key, a table without rows has the declared columns.
     if name == "fills":
         parts = list(_fills(database, None if key is None else Series.checked(key), history))
         parts = parts or [({"account": "", "market": ""}, Series("0", "-").rows([], history))]

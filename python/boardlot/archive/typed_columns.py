@@ -1,8 +1,8 @@
 """The typed columns of lists, which are stored beside the texts of their records.
 
-Each list has one table of them. Its values are made by the core, by the rule of frames, once: when
-a record is stored, in the same transaction. The views select them, and the texts stay as they were
-sent.
+Each list has one table of typed columns. The core makes its values once, by the rule of frames,
+when a record is stored, in the same transaction. The views select these values, and the texts stay
+as they were sent.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from boardlot.errors import BoardlotError
 # Fields with other names are in `record` alone: no field has the names of the table's own columns.
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 LIST, VERSION, UNCONVERTED = '"@list"', '"@version"', '"@unconverted"'
-# The first format that has them.
+# The first format that has typed columns.
 COLUMNS = 2
-# What is named instead of fields if a record cannot be read at all.
+# The name that is stored instead of names of fields if a record cannot be read at all.
 RECORD = "record"
 NOT_COLUMNS = {RECORD, *SYSTEM_COLUMNS}
-# The records of a batch.
+# Number of records in a batch.
 BATCH = 5_000
 
 INT64_MAX = 2**63 - 1
 
 # A field's name, kind and unit.
 Column = tuple[str, str, str]
-# The number of a version, for those of lists after that of the list.
+# The number of a version; for a version of a list, after the number of the list.
 Position = tuple[int, ...]
 
 
@@ -86,7 +86,7 @@ class TypedList:
             f'create table if not exists {database.schema_name}."{self.table}" '
             f"({', '.join([key, f'{UNCONVERTED} text', *columns])})"
         )
-        # Not of the names, which may be longer than an index allows.
+        # The index has no names of fields, which may be longer than an index allows.
         keys = ", ".join(self._keys)
         transaction.execute(
             f'create index if not exists "{self.table}_u" on "{self.table}" ({keys}) '
@@ -95,7 +95,7 @@ class TypedList:
         database.share(transaction, [self.table])
 
     def store(self, transaction: Transaction, keys: Iterable[Row], texts: Sequence[str]) -> int:
-        """Store the columns of these versions, which have none; how many values were not of the
+        """Store the columns of versions that have none, and return how many values were not of the
         kind of their field."""
         rows = self._converted(texts)
         transaction.append(self._into, [(*key, *row) for key, row in zip(keys, rows, strict=True)])
@@ -104,28 +104,28 @@ class TypedList:
     def replace(
         self, transaction: Transaction, versions: Sequence[int], texts: Sequence[str]
     ) -> int:
-        """The same for versions of fills that were written again; how many more values than
-        before."""
+        """Store the columns of fill versions that were written again, and return how many more
+        values than before were not of the kind of their field."""
         condition, values = transaction.among(VERSION, versions)
         query = f'select {UNCONVERTED} from "{self.table}" where {condition}'
         before = sum(_count(names) for (names,) in transaction.execute(query, (values,)))
         transaction.execute(f'delete from "{self.table}" where {condition}', (values,))
         after = self.store(transaction, [(version,) for version in versions], texts)
-        # An update that was killed may have counted those before.
+        # An update that was killed may have counted the values of before.
         return max(0, after - before)
 
     def fill(
         self, transaction: Transaction, after: Position, *, limit: int, published: bool = False
     ) -> Position | None:
-        """Store the columns of those that have none of the next versions.
+        """Store the columns of the next versions, for those that have none.
 
         Args:
-            after: The version after which they are looked for.
-            limit: How many versions are looked at, also those of other lists.
+            after: The version after which to look.
+            limit: The number of versions to look at, including versions of other lists.
             published: Only versions that no writer changes any more.
 
         Returns:
-            The last one; `None` if there are no more after it.
+            The last version that was looked at; `None` if there are no more after it.
         """
         columns, table = ["id"], "fill_versions"
         if self.has_versions_by_list:
@@ -137,7 +137,7 @@ class TypedList:
             after = max(after, (first, 0))
         key = ", ".join(f"v.{column}" for column in columns)
         marks = f"({', '.join('?' * len(columns))})"
-        # A range of numbers takes a database as long wherever it is.
+        # A range of numbers takes a database the same time wherever the range is.
         ends = transaction.execute(
             f"select {key} from {table} v where ({key}) > {marks} "
             f"order by {key} limit 1 offset {limit - 1}",
@@ -171,11 +171,11 @@ class TypedList:
 
     @property
     def first(self) -> Position:
-        """Before all versions."""
+        """The position before all versions."""
         return (0, 0) if self.has_versions_by_list else (0,)
 
     def _converted(self, texts: Sequence[str]) -> list[Row]:
-        """Of each text, the names of the fields whose values could not be converted, and the
+        """For each text, the names of the fields whose values could not be converted, and the
         values."""
         if not texts:
             return []
@@ -184,7 +184,7 @@ class TypedList:
             rows: list[Row] = _core._typed_records(",".join(texts).encode(), fields)
             if len(rows) == len(texts):
                 return rows
-        # One of them was damaged.
+        # One of the texts was damaged.
         return [self._alone(text) for text in texts]
 
     def _alone(self, text: str) -> Row:
@@ -196,13 +196,13 @@ class TypedList:
 
 
 def _count(names: str | None) -> int:
-    """How many names of fields these are."""
+    """The number of names of fields in a text."""
     return 0 if names is None else names.count(",") + 1
 
 
 def typed_list(name: str, fields: Iterable[Column]) -> TypedList:
-    """A list with those of the fields that can have columns; databases distinguish no upper and
-    lower case. An older version has allowed more names."""
+    """A list with the fields that can have columns. Databases do not distinguish upper and lower
+    case in names, and older versions allowed more names."""
     by_name: dict[str, Column] = {}
     for field in fields:
         if NAME.fullmatch(field[0]) and field[0].lower() not in NOT_COLUMNS:
@@ -216,7 +216,7 @@ def built_in() -> dict[str, TypedList]:
     found = {"fills": typed_list("fills", columns_of(Series("0", "-").rows([])))}
     for spec in LISTS.values():
         schemas = [columns_of(rows) for rows in spec.samples()]
-        # Of fields that several markets have, as the first market has them.
+        # A field that several markets have is as in the first market.
         by_name = {field[0]: field for schema in reversed(schemas) for field in schema}
         found[spec.name] = typed_list(spec.name, by_name.values())
     return found
@@ -234,11 +234,11 @@ def tables(transaction: Transaction) -> dict[str, str]:
 
 
 def check_current(database: Database, transaction: Transaction, typed: TypedList) -> None:
-    """Make sure that a list has the table which this version stores, until the end of the
+    """Make sure that a list has the table that this version writes, until the end of the
     transaction.
 
     Raises:
-        StoreError: Another version has replaced it.
+        StoreError: Another version has replaced the table.
     """
     found = transaction.execute(
         f"select columns_table from archive_columns where list = ?{database.for_share}",
@@ -255,9 +255,9 @@ def stored_fields(database: Database, transaction: Transaction, name: str) -> Ty
     """A custom endpoint as the archive has it, until the end of the transaction.
 
     Raises:
-        StoreError: As `check_current`, or the archive has it no more.
+        StoreError: As `check_current`, or the archive no longer has the endpoint.
     """
-    # Before its fields are read, so that nobody replaces them.
+    # Locks the row before the fields are read, so that nobody replaces them.
     query = f"select 1 from archive_columns where list = ?{database.for_share}"
     transaction.execute(query, (name,))
     query = "select name, fields from endpoints where name = ?"
@@ -273,7 +273,7 @@ def stored_fields(database: Database, transaction: Transaction, name: str) -> Ty
 
 
 def adopt(transaction: Transaction, typed: TypedList) -> None:
-    """Make a table, which is complete, that of its list."""
+    """Make a complete table the table of its list."""
     transaction.execute(
         "insert into archive_columns (list, columns_table) values (?, ?) "
         "on conflict (list) do update set columns_table = excluded.columns_table",

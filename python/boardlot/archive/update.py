@@ -36,14 +36,15 @@ from boardlot.errors import (
 )
 from boardlot.pager import Pager
 
-# The fills that are read before they are stored, and for how long: a transaction for each page
-# would take longer than its request. An update that is killed reads these pages again.
+# Number of fills, or of seconds, after which fills are stored: a transaction for each page would
+# take longer than the request of the page. An update that was killed reads the pages again that it
+# had not stored.
 FILLS = 1_000
 SECONDS = 1.0
-# The characters of all fills that are read and not stored yet, over the accounts that are read at a
-# time: an account stores what it has after its part of them.
+# Maximum number of characters of fills that are read and not stored yet, over all accounts that are
+# read at a time: an account stores its fills after its part of them.
 ALL_TEXT = 2_000_000
-# The lists that are read at a time.
+# Number of lists that are read at a time.
 AT_ONCE = 16
 
 
@@ -52,14 +53,14 @@ class Update:
     """The checked arguments of an update."""
 
     database: Database
-    # Its calls block.
+    # A client whose calls block.
     client: Any
     fills: list[Series]
     lists: list[tuple[ListSpec, str]]
-    # Microseconds.
+    # Times and durations in microseconds.
     start: int | None
     overlap: int
-    # For how many seconds another writer is waited for.
+    # Seconds to wait for another writer.
     wait: float
     # Lists that were read more recently are not read.
     max_age: int | None = None
@@ -71,11 +72,11 @@ class Update:
 
     @property
     def text_at_once(self) -> int:
-        """The characters of an account's fills after which they are stored."""
+        """The number of characters after which an account's fills are stored."""
         return ALL_TEXT // max(1, min(AT_ONCE, len(self.fills) + len(self.lists)))
 
     def is_fresh(self, place: Place, clock: ServiceClock) -> bool:
-        """True if a list need not be read."""
+        """True if a list is recent enough, so that it need not be read."""
         age = self.max_age
         return age is not None and is_fresh(self.database, place, age, clock.now)
 
@@ -119,8 +120,8 @@ def define_endpoints(work: Update) -> list[Blocked]:
 def replace_outdated_views(
     database: Database, report: UpdateReport, kept: Sequence[Blocked] = ()
 ) -> None:
-    """Replace views that are not those of this version, or that somebody was reading; report those
-    that cannot be replaced, also those that were `kept` before."""
+    """Replace views that are not those of this version, or that somebody was reading; report the
+    views that cannot be replaced, including those that were `kept` before."""
     blocked = [one for one in (*kept, *replace_views(database)) if one.dependents]
     if not blocked:
         return
@@ -144,7 +145,8 @@ def periods(work: Update) -> dict[Name, tuple[datetime, datetime]]:
     return {name: period for name, period in found.items() if period is not None}
 
 
-# A list's name, and what reads it, which returns `False` if the list was recent enough.
+# A list's name, and the function that reads it, which returns `False` if the list was recent
+# enough.
 ReadOfList = tuple[Any, Callable[[Counts], bool]]
 
 
@@ -161,14 +163,14 @@ def read_each(report: UpdateReport, reads: Sequence[ReadOfList], at_once: int = 
         except BoardlotError as error:
             errors[name] = error
 
-    # In this order, whichever is read first.
+    # The report keeps this order, whichever list is read first.
     report.lists.update((name, Counts()) for name, _ in reads)
     side_by_side([partial(read, *one) for one in reads], at_once)
     report.errors.update((name, errors[name]) for name, _ in reads if name in errors)
 
 
 def refuse_future(start: int, now: int) -> None:
-    """Refuse a `start` that has not come."""
+    """Refuse a `start` in the future."""
     if start > now:
         raise ConfigError(
             f"start is {shown_time(start)}, which is in the future; expected at most "
@@ -182,7 +184,7 @@ def read_list(work: Update, spec: ListSpec, key: str, clock: ServiceClock, count
     if work.is_fresh(place, clock):
         return False
     with work.database.lock(f"update:{name}").held(work.wait) as lock:
-        # Another one may have read it meanwhile.
+        # Another update may have read the list meanwhile.
         if work.is_fresh(place, clock):
             return False
         check_service(work.database, place, name, work.client)
@@ -192,7 +194,7 @@ def read_list(work: Update, spec: ListSpec, key: str, clock: ServiceClock, count
             pages = list(iter(lambda: lock.keeping(lambda: next(found, None)), None))
         else:
             pages = [lock.keeping(lambda: spec.request(work.client, key))]
-        # A list is complete, or nothing is stored: an error midway has ended this.
+        # A list is complete, or nothing is stored: an error midway has ended the read.
         read = observations.Read(
             observations.stored(spec, pages),
             complete=observations.is_complete(spec, pages),
@@ -231,7 +233,7 @@ class FillReader:
         return True
 
     def look(self, counts: Counts, now: int, end: int, not_before: int | None) -> None:
-        """The same for a follower, which reads from `not_before` only, and up to `end`."""
+        """Read and store new fills for a follower, from `not_before` only, and up to `end`."""
         with self.writing() as store:
             self.read(store, now, counts, end, not_before)
 
@@ -240,7 +242,7 @@ class FillReader:
         """The store of the fills, for one writer at a time."""
         database, client, name = self.work.database, self.work.client, f"fills {self.series}"
         with database.lock(f"update:{name}").held(self.work.wait) as lock:
-            # Another one may have been the first to read it.
+            # Another update may have been the first to read these fills.
             check_service(database, self.series.place, name, client)
             store = FillStore(database, self.series, lock, service_of(client))
             try:
@@ -275,26 +277,26 @@ class FillReader:
         try:
             self._read_span(store, span, now, counts, state.position)
         except (ApiError, ConfigError, PaginationError) as error:
-            # The service may have forgotten the cursor, or it is that of another service.
+            # The service may have forgotten the cursor, or the cursor is that of another service.
             if error.retryable:
                 raise
             self._read_span(store, span, now, counts)
         return store.state()
 
     def _spans(self, state: State, now: int, not_before: int | None) -> Iterator[tuple[int, int]]:
-        """The ranges to read: what is new, and what `start` requests and was never read.
+        """The ranges to read: new fills, and ranges that `start` requests and that were never read.
 
-        The service's documentation does not say whether a range includes its bounds: one that
-        adjoins what was read reaches a microsecond into it.
+        The service's documentation does not say whether a range includes its bounds: a range that
+        adjoins one that was read reaches a microsecond into it.
         """
         ends = {end for _, end in state.covered}
         since = self.work.start
         newest = state.newest or (state.covered[-1][1] if state.covered else None)
         if newest is None:
-            # As the service does without a start.
+            # The start that the service takes for a request without one.
             start = since or _core._time_range("fills_history", self.series.arguments, now)[0]
         else:
-            # A time in the future must not hide what comes until then.
+            # A fill with a time in the future must not hide the fills that come until then.
             start = max(1, min(newest, now) - self.work.overlap, since or 0, not_before or 0)
         yield start - (start in ends), max(now, start + 1)
         at = since
@@ -318,10 +320,10 @@ class FillReader:
         """Read a range of fills, storing some pages at a time, and publish it when it is complete.
 
         Args:
-            position: Where an interrupted read of the same range continues.
+            position: The position from which an interrupted read of the same range continues.
         """
         start, end = span
-        # Not as numbers, which the client takes for times since 1990 only.
+        # Not numbers, which the client accepts only as times since 1990.
         times = {"start": time_of(start), "end": time_of(end)}
         arguments = [*self.series.arguments, *times.items()]
         client = self.work.client
@@ -354,7 +356,7 @@ class FillReader:
                 raise
             if page is None:
                 break
-            # While the next page is being fetched.
+            # The next page is being fetched meanwhile.
             text += add(unstored, page)
             self.work.on_rows(len(page))
             is_much = len(unstored) >= FILLS or text >= self.work.text_at_once
@@ -362,7 +364,7 @@ class FillReader:
                 store_fills()
                 text = 0
         store_fills()
-        # Data read beyond the service's time are not complete.
+        # Data that were read beyond the service's time are not complete.
         store.publish(start, max(start, min(end, now)), now, whole_overlap)
 
 
@@ -370,7 +372,7 @@ def read_through(work: Update) -> Rows:
     """The rows of the only list of an update, which is read first if it is older than `max_age`.
 
     Raises:
-        BoardlotError: It could not be read.
+        BoardlotError: The list could not be read.
     """
     report = update(work)
     for error in report.errors.values():
@@ -379,7 +381,7 @@ def read_through(work: Update) -> Rows:
         store = FillStore(work.database, series)
         seen_at = store.fetched_at()
         with closing(store.texts()) as texts:
-            # An empty text has the time as well.
+            # Without fills, an empty text carries the time.
             return series.rows(list(texts) or [b""] * (seen_at is not None), seen_at=seen_at)
     ((spec, key),) = work.lists
     texts_of_list, seen_at = observations.seen_with_time(work.database, spec, key)

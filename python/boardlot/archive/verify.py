@@ -1,14 +1,14 @@
-"""Verifying fills: what the archive has of an account, compared with all that the service lists.
+"""Verifies fills: compares the fills of an account with all that the service lists.
 
 The documentation does not say what a cursor is. If it counts rows, a fill that is corrected or
 removed while a list is read moves others from a page that is still to be read to one that was read.
 So a fill counts as gone only if none of these reads lists it, each after the one before:
 
-1. All fills up to the time at which this began, in parts of the range that fit on a page, which is
-   of one moment. A part with more pages is read until two reads are equal: only a fill that was
-   listed before it went away moves others.
+1. All fills up to the time at which the verification began, in parts of the range that fit on a
+   page, which is of one moment. A part with more pages is read until two reads are equal: only a
+   fill that was listed before it went away moves others.
 2. The fills of its own time, between two others that were listed, which this read has to list, too.
-3. All fills that were updated since this began, and the newest one of before.
+3. All fills that were updated since the verification began, and the newest fill of before.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from boardlot.archive.waiting import pause
 from boardlot.errors import ConfigError, ProtocolError
 from boardlot.pager import Pager
 
-# The fills that are compared before others may write, and the times that are read again.
+# Number of fills that are compared, and of times that are read again, before others may write.
 FILLS, TIMES = 2_000, 50
-# The accounts that are verified at a time.
+# Number of accounts that are verified at a time.
 AT_ONCE = 4
-# The fills of a part of the range, which fit on a page of 50 with some that the archive lacks; and
-# the fewest, if the service's pages are shorter.
+# Number of fills in a part of the range, which fit on a page of 50 with some that the archive
+# lacks, and the minimum, if the service's pages are shorter.
 PART, PART_MIN = 40, 8
-# How often something is read that changes meanwhile, or lacks what was listed before.
+# How often a range is read that changes meanwhile, or lacks fills that were listed before.
 TRIES = 5
-# What is read up to a time that has not come, and how much before a moment, in microseconds: the
-# client knows the service's time to the millisecond.
+# A read of everything since a moment ends this much in the future, and starts this much before the
+# moment, in microseconds: the client knows the service's time to the millisecond.
 AHEAD_US, BEFORE_US = 24 * 3600 * 1_000_000, 2 * 1_000_000
-# At most so many fills may be gone, or one in so many.
+# At most this number of fills may be gone, or one in this number.
 GONE, OF_GONE = 10, 100
 
 
@@ -80,7 +80,7 @@ class _Group:
         return older.updated - 1, newer.updated + 1
 
     def is_between(self, listed: Fills) -> bool:
-        """True if a read lists those that were listed before."""
+        """True if a read lists the two fills that were listed before."""
         return all(
             one.identity in listed and listed[one.identity][1] == one.updated
             for one in (self.older, self.newer)
@@ -98,11 +98,11 @@ class _Complete:
     oldest: Head | None = None
     newest: Head | None = None
     groups: list[_Group] = field(default_factory=list)
-    # What the last part listed: the service's ranges may be inexact.
+    # The fills that the last part listed, because the service's ranges may be inexact.
     last: Fills = field(default_factory=dict)
 
     def list_older(self, listed: Fills) -> None:
-        """Take account of a read that came later: an answer of the first one may be empty."""
+        """Take account of a later read: a response to the first read may have been empty."""
         found = [Head(identity, 0, updated) for identity, updated, *_ in listed.values()]
         self.oldest = min(
             [*found, *([self.oldest] if self.oldest else [])],
@@ -146,7 +146,7 @@ class _Verifier:
 
         Raises:
             ProtocolError: The service lists too few of the fills that the archive has, or changed
-                them too often. What is missing or differs is stored; nothing more is gone.
+                them too often. Missing and differing fills are stored; no other fill is gone.
         """
         began, at = self.clock.reading(), None
         complete = _Complete()
@@ -164,7 +164,7 @@ class _Verifier:
         with self._writing(counts) as store:
             gone = store.still_there([one for group in complete.groups for one in group.missing])
             if self.work.start is None and (oldest := complete.oldest) is not None:
-                # The service may list them no longer because they are old.
+                # The service may no longer list some of these fills because they are old.
                 listable = [one for one in gone if one.updated >= oldest.updated]
                 counts.unlisted += len(gone) - len(listable)
                 gone = listable
@@ -190,7 +190,7 @@ class _Verifier:
         with reader.writing() as store:
             reader.finish_interrupted(store, self.clock.now(), counts)
             yield store
-        # Other processes look for the lock so often.
+        # Other processes try to take the lock every `WAIT` seconds.
         pause(2 * WAIT)
 
     def _start(self, store: FillStore, now: int) -> int:
@@ -211,7 +211,7 @@ class _Verifier:
     ) -> int:
         """Compare the next parts of the range, and return their end."""
         listed, before = Fills(), complete.last
-        # The end of the part before is not of the next one.
+        # The end of one part does not belong to the next part.
         at, had = start - (not complete.had), complete.had
         while at < began and complete.had - had < FILLS and len(listed) < FILLS:
             end = min(store.time_of_next(at, self.part) or began, began)
@@ -221,14 +221,14 @@ class _Verifier:
             listed |= part
             self.work.on_rows(len(part))
             at = end
-        # The first fills were counted with the part before.
+        # The first fills were counted with the previous part.
         counts._add(store.correct(listed, self.clock.now(), (start, at), before))
         return at
 
     def _read_time(
         self, store: FillStore, complete: _Complete, group: _Group, counts: Counts
     ) -> int:
-        """Read the time of fills again; how many of them may be there or not."""
+        """Read the time of missing fills again, and return how many of them remain undecided."""
         group.missing = store.still_there(group.missing)
         if not group.missing:
             return 0
@@ -246,8 +246,8 @@ class _Verifier:
     def _read_since(
         self, store: FillStore, began: int, newest: Head | None, counts: Counts
     ) -> bool:
-        """Read and store everything that was updated since this began; `False` if the newest fill
-        of before is not listed."""
+        """Read and store everything that was updated since the verification began; `False` if the
+        newest fill of before is not listed."""
         start = began - BEFORE_US
         if newest is not None:
             start = min(start, newest.updated - 1)
@@ -267,7 +267,7 @@ class _Verifier:
             fills |= listed
             if requests == 1:
                 return fills
-            # Fills come while several pages are read: those up to now are read first.
+            # Fills arrive while several pages are read: the fills up to now are read first.
             fills |= self._listed(store, at, now) or {}
             at = now - BEFORE_US
         raise self._changing(start)
@@ -275,10 +275,10 @@ class _Verifier:
     def _correct(
         self, store: FillStore, listed: Fills, missing: list[Head], counts: Counts
     ) -> None:
-        """Store fills, of which those that were missing have not been counted.
+        """Store fills, of which only those that were missing have not been counted yet.
 
-        The others are stored, too: an empty answer may have hidden one with another time from the
-        complete read.
+        The others are stored, too: an empty response may have hidden a fill with another time from
+        the complete read.
         """
         wanted = {one.identity for one in missing}
         others = {name: fill for name, fill in listed.items() if name not in wanted}
@@ -292,7 +292,7 @@ class _Verifier:
         """The fills of a range, as they were at one moment.
 
         Args:
-            splits: Return `None` if they are more than may be held at once.
+            splits: Return `None` if the range has more fills than may be held at once.
         """
         before: Fills | None = None
         for _ in range(TRIES):
@@ -309,7 +309,7 @@ class _Verifier:
     ) -> tuple[Fills, int]:
         """The fills of a range, or some more than `most` of them, and the number of requests."""
         client, fills = self.work.client, dict[str, Any]()
-        # Not as numbers, which the client takes for times since 1990 only.
+        # Not numbers, which the client accepts only as times since 1990.
         times = {"start": time_of(max(1, start)), "end": time_of(max(2, end))}
         arguments = [*self.series.arguments, *times.items()]
         pager: Pager[Any] = Pager(

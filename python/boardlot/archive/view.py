@@ -1,4 +1,4 @@
-"""A view, and why one could not be replaced."""
+"""A view, and the reason why a view could not be replaced."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class View:
-    """A view as this version makes it: the expression and the name of each column, and the rest."""
+    """A view as this version makes it: the expression and the name of each column, and the rest of
+    its query."""
 
     columns: tuple[tuple[str, str], ...]
     source: str
 
     def query(self, existing: Sequence[tuple[str, str]] = ()) -> str:
-        """The query, whose columns keep the place that they have.
+        """The query, in which existing columns keep their order.
 
         Args:
             existing: The name of each column that the view has, and the expression of a null of its

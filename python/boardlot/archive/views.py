@@ -39,7 +39,7 @@ def define_views(
     database: Database, transaction: Transaction, only: Collection[str] | None = None
 ) -> list[Blocked]:
     """Create the views that differ from those of this version, or `only` some of them, and return
-    those that could not be replaced: they are as they were."""
+    the views that could not be replaced, which are unchanged."""
     blocked: list[Blocked] = []
     for name, (view, made_of) in _outdated(database, transaction).items():
         if only is not None and name not in only:
@@ -57,7 +57,8 @@ def define_views(
 
 
 def replace_views(database: Database) -> list[Blocked]:
-    """The same in a transaction of its own; the views on which others depend."""
+    """Replace outdated views in a transaction of its own, and return those on which others
+    depend."""
     with database.snapshot() as snapshot:
         if are_current(database, snapshot):
             return []
@@ -66,8 +67,8 @@ def replace_views(database: Database) -> list[Blocked]:
 
 
 def _outdated(database: Database, transaction: Transaction) -> dict[str, tuple[View, str]]:
-    """The views that are to be created, and a digest of each; not of lists whose columns are those
-    of another version."""
+    """The views that are to be created, and a digest of each, without views of lists whose columns
+    are those of another version."""
     endpoints = transaction.execute("select name, fields from endpoints order by name")
     known: dict[str, str] = dict(transaction.execute("select name, digest from archive_views"))
     complete = {None, *tables(transaction).values()}
@@ -93,10 +94,11 @@ def _wanted(
 
 
 def check_name(rows: Callable[[str, Sequence[Any]], list[Row]], name: str) -> None:
-    """Refuse the name of a custom endpoint that another one has but for upper and lower case.
+    """Refuse the name of a custom endpoint if another one has the same name in other upper and
+    lower case.
 
     Raises:
-        ConfigError: The archive has it.
+        ConfigError: The archive has such an endpoint.
     """
     query = "select name from endpoints where lower(name) = ? and name <> ?"
     for (other,) in rows(query, (name.lower(), name)):
@@ -107,8 +109,8 @@ def check_name(rows: Callable[[str, Sequence[Any]], list[Row]], name: str) -> No
 
 
 class Kept(Exception):
-    """Ends a transaction, since views of a list could not be replaced: it keeps its columns too, as
-    they are what the views show."""
+    """Ends a transaction, since views of a list could not be replaced: the list keeps the columns,
+    too, that these views show."""
 
     def __init__(self, blocked: list[Blocked]) -> None:
         super().__init__(blocked)
@@ -131,7 +133,7 @@ def _views_of(typed: TypedList) -> set[str]:
 
 
 def defining(database: Database, wait: float, work: Callable[[Transaction], None]) -> None:
-    """Change columns and views in one transaction, once nobody keeps it from that.
+    """Change columns and views in one transaction, once no reader or writer blocks it.
 
     Raises:
         StoreError: Somebody has been reading or writing for `wait` seconds.
@@ -186,7 +188,7 @@ def define_custom(
             (typed.name, text),
         )
         typed.create(database, transaction)
-        # First, so that no other process stores records until the end.
+        # This comes first, so that no other process stores records until the end.
         adopt(transaction, typed)
         typed.fill_all(transaction)
         check_replaced(typed, define_views(database, transaction, _views_of(typed)))
@@ -204,7 +206,7 @@ def define_custom(
 
 
 def _of_fills(database: type[Database], typed: TypedList) -> Views:
-    """`fills`, and all changes of them. `record` is the service's own text."""
+    """The views of fills and of all their changes. `record` is the service's own text."""
     keys, record = [("s.account", "account"), ("s.market", "market")], ("record", "record")
     of_fills = _columns(typed, {"account", "market"})
     changes = _columns(typed, {"account", "market", "seen_at", "change"})
@@ -223,7 +225,7 @@ def _of_fills(database: type[Database], typed: TypedList) -> Views:
 
 
 def _coverage(database: type[Database]) -> View:
-    """The spans of time of which fills were read."""
+    """The view of the spans of time whose fills were read."""
     first, last = map(database.timestamp_sql, ("c.start_at", "c.end_at"))
     columns = (
         ("s.account", "account"),
@@ -259,5 +261,6 @@ def _of_list(database: type[Database], typed: TypedList, key: str) -> Views:
 
 
 def _columns(typed: TypedList, taken: set[str]) -> list[tuple[str, str]]:
-    """The expression and the name of each field that the view has no column of its own for."""
+    """The expression and the name of each field whose name is not that of one of the view's own
+    columns."""
     return [(f'c."{name}"', name) for name, *_ in typed.fields if name.lower() not in taken]

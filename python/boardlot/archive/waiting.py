@@ -1,6 +1,6 @@
 """Waits of blocking work for its next step.
 
-The work of an archive blocks, and its waits end soon after the task that it is for was cancelled.
+The work of an archive blocks. Its waits end soon after the task of the work was cancelled.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 Owner = tuple[Any, Callable[[], None]]
 
-# The seconds after which work for an event loop checks if it is to end.
+# Seconds between two checks by which work for an event loop finds that it is to end.
 STEP = 0.05
-# Raises `Cancelled` if it is.
+# A function that raises `Cancelled` if the work is to end.
 CHECK: ContextVar[Callable[[], None] | None] = ContextVar("boardlot_archive_check", default=None)
-# The event loop that the work is for, and what ends the work if that loop was closed.
+# The event loop that the work is for, and a function that ends the work if the loop was closed.
 OWNER: ContextVar[Owner | None] = ContextVar("boardlot_archive_owner", default=None)
 
 
@@ -30,8 +30,8 @@ class Pause(float):
 
 
 def owner() -> Owner | None:
-    """The event loop of the work that calls this, and a function that ends the work: nothing else
-    does if the loop is closed while the work waits for its next step there."""
+    """The event loop of the calling work, and a function that ends the work. Nothing else ends it
+    if the loop is closed while the work waits for its next step there."""
     return OWNER.get()
 
 
@@ -42,7 +42,7 @@ def check_cancelled() -> None:
 
 
 def pause(seconds: float, event: threading.Event | None = None) -> bool:
-    """Wait so long, or for an event if there is one, and return whether it is set.
+    """Wait this many seconds, or until an event is set, and return whether it is set.
 
     Raises:
         Cancelled: The work is to end.

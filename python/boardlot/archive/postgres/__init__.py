@@ -33,7 +33,7 @@ from boardlot.errors import ConfigError, StoreError
 
 SCHEMA = "boardlot_archive"
 CONNECT_TIMEOUT = 10
-# The most milliseconds that a change of tables or views waits for readers.
+# Maximum number of milliseconds that a change of tables or views waits for readers.
 LOCK_TIMEOUT_MS = 500
 # The columns of a view, with their types.
 COLUMNS = """\
@@ -73,8 +73,8 @@ SETTINGS = {
     "bytea_output": "hex",
     "search_path": search_path(SCHEMA),
 }
-# Until the end of the transaction: a pooler gives the next one to another client. Of PostgreSQL, as
-# the path is not set yet.
+# Settings for one transaction, because a pooler gives the next one to another client. The function
+# is named with PostgreSQL's schema, as the path is not set yet.
 SET_LOCAL = "select " + ", ".join(
     f"pg_catalog.set_config('{name}', '{value}', true)" for name, value in SETTINGS.items()
 )
@@ -85,7 +85,7 @@ where current_setting('is_superuser') = 'on'
 and current_setting('server_version_num')::int >= 140000"""
 
 
-# The types of columns by their numbers; see `query_result`.
+# The types of columns by the numbers of PostgreSQL's types; see `query_result`.
 TYPES: dict[int, str] = {
     16: "flag",
     17: "bytes",
@@ -99,7 +99,7 @@ TYPES: dict[int, str] = {
     1184: "timestamp",
 }
 
-# Hints, by the beginning of the server's code.
+# Hints, by the beginning of the server's error code.
 AGAIN = "run the same update again: nothing that was stored is lost."
 HINTS = {
     **dict.fromkeys(("28", "3D"), "Correct the user, the password or the database of the address."),
@@ -128,9 +128,9 @@ REFUSED = re.compile(r'FATAL: [^"]*\b(role|user|database) "|no password supplied
 class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     """The tables are in their own schema, `boardlot_archive`.
 
-    A connection that was lost is made again by the next call. It may be that of a pooler which
-    gives each transaction another session, so nothing outlives a transaction: no setting, no lock,
-    no prepared statement.
+    The next call makes a lost connection again. A connection may lead to a pooler that gives each
+    transaction another session, so nothing outlives a transaction: no setting, no lock, no prepared
+    statement.
     """
 
     schema_name = SCHEMA
@@ -161,7 +161,8 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
 
     def _is_lost(self, connection: psycopg.Connection[Row]) -> bool:
         if connection.info.transaction_status is TransactionStatus.IDLE:
-            # The server may have ended it since it was used: with a last message, then the end.
+            # The server may have ended the connection since it was used: the first read receives
+            # the server's last message, the second one the end.
             with suppress(psycopg.OperationalError):
                 connection.pgconn.consume_input()
                 connection.pgconn.consume_input()
@@ -173,17 +174,17 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
             with _transaction(connection):
                 transaction = _Transaction(connection)
                 ((pid,),) = transaction.execute("select pg_backend_pid()")
-                # A pooler tells its clients numbers of its own.
+                # A pooler tells its clients process numbers of its own.
                 self.is_pooled = pid != connection.info.backend_pid
                 transaction.execute("select pg_advisory_xact_lock(?)", (self._key(PREPARING),))
                 query = "select tablename from pg_tables where schemaname = ?"
                 tables = {name for (name,) in transaction.execute(query, (SCHEMA,))}
-                # A role that owns the schema may lack the right to make one.
+                # A role that owns the schema may lack the right to create schemas.
                 query = "select 1 from pg_namespace where nspname = ?"
                 if not transaction.execute(query, (SCHEMA,)):
                     transaction.execute(f"create schema {SCHEMA}")
                 is_ready = schema.is_ready(self, transaction, tables)
-                # Who may only read has the views that there are.
+                # A role that may only read uses the views that exist.
                 if not is_ready and (not tables or transaction.execute(MAY_DEFINE) == [(True,)]):
                     schema.prepare(self, transaction, tables)
         except BaseException:
@@ -236,7 +237,8 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
 
     def define(self, statement: str) -> None:
         with self.transaction() as transaction:
-            # PostgreSQL's own `if not exists` fails if another transaction creates the same now.
+            # PostgreSQL's own `if not exists` fails if another transaction is creating the same
+            # object.
             transaction.execute("select pg_advisory_xact_lock(?)", (self._key(PREPARING),))
             transaction.execute(statement)
 
@@ -244,7 +246,7 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     def defining(self) -> Iterator[Transaction]:
         with self.transaction() as transaction:
             transaction.execute("select pg_advisory_xact_lock(?)", (self._key(PREPARING),))
-            # Whoever waits for a long reader is waited for by all other readers.
+            # All other readers wait for a statement that waits for a long reader.
             transaction.execute(f"set local lock_timeout = {LOCK_TIMEOUT_MS}")
             yield transaction
 
@@ -254,7 +256,7 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
         full_name = f'{SCHEMA}."{name}"'
         existing = transaction.execute(COLUMNS, (SCHEMA, name))
         query = view.query([(column, f"null::{of_type}") for column, of_type in existing])
-        # As in place, or, with columns of other types, as a new one.
+        # The view is replaced in place, or, if columns have other types, by a new view.
         ways = (
             (f"create or replace view {full_name} as {query}",),
             (
@@ -299,7 +301,7 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
             transaction.execute("release unused; set local lock_timeout to default")
 
     def stop_writers(self, transaction: Transaction) -> None:
-        # Writers lock rows of it; see `check_current`.
+        # Writers lock rows of this table; see `check_current`.
         transaction.execute("lock table archive_columns in exclusive mode")
 
     def was_locked(self, error: StoreError) -> bool:
@@ -326,18 +328,19 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
                 text = " ".join(str(error).split())
                 raise ConfigError(f"the query failed: {text}") from error
             except BaseException:
-                # It may still run.
+                # The query may still run.
                 connection.close()
                 raise
 
     def _fetched(
         self, connection: psycopg.Connection[Row], sql: str, parameters: Sequence[Any]
     ) -> tuple[list[psycopg.Column], list[Row]]:
-        """The columns and rows of a query, whatever it does to its session: that may be another
-        client's next."""
+        """The columns and rows of a query. Nothing that it does to its session outlives it, since
+        the session may be another client's next."""
         connection.execute(f"begin read only; {SET_LOCAL}; {READER}; savepoint query".encode())
         try:
-            # A cursor is of a query, and of one only: as binary, it is one statement by protocol.
+            # A cursor can only be declared for a query. The binary protocol accepts only one
+            # statement.
             declared = f"declare found no scroll cursor for {sql}\n"
             connection.execute(declared.encode(), parameters or None, binary=True)
             cursor = connection.execute("fetch all from found")
@@ -378,7 +381,7 @@ def _connection(target: Hidden) -> psycopg.Connection[Row]:
     return psycopg.connect(
         target.reveal(),
         autocommit=True,
-        # Those would be of a session.
+        # Prepared statements would belong to a session.
         prepare_threshold=None,
         connect_timeout=CONNECT_TIMEOUT,
         client_encoding="utf8",
@@ -389,11 +392,11 @@ def _shown(target: Hidden) -> str:
     """The host, port and database of an address.
 
     Raises:
-        ConfigError: It is not valid, or one of them may be a part of the password, in which "/" or
-            "@" is not escaped.
+        ConfigError: The address is not valid, or one of the three may be a part of the password, in
+            which "/" or "@" is not escaped.
     """
     given: dict[str, Any] | None = None
-    # Its error quotes the address, with the password.
+    # psycopg's error quotes the address, with the password.
     with suppress(psycopg.ProgrammingError):
         given = conninfo.conninfo_to_dict(target.reveal())
     if given is None:
@@ -417,7 +420,7 @@ def _not_valid() -> ConfigError:
 
 @contextmanager
 def _transaction(connection: psycopg.Connection[Row], how: str = "") -> Iterator[None]:
-    """A transaction, or the one that has begun."""
+    """Begins a transaction, unless one has begun."""
     if connection.info.transaction_status is not TransactionStatus.IDLE:
         yield
         return
@@ -449,7 +452,7 @@ class _Transaction(Transaction):
 
     def insert(self, into: str, rows: Sequence[Row]) -> int:
         values = ", ".join("?" * (into.count(",") + 1))
-        # The numbers of ids are those of `new_ids`.
+        # The ids are those that `new_ids` returned.
         return self.execute_many(
             f"insert into {into} overriding system value values ({values}) on conflict do nothing",
             rows,
@@ -473,8 +476,8 @@ class _Transaction(Transaction):
         return f"{column} = any(?)", list(values)
 
 
-# A session of a pooler says nothing about its clients: one of them has a lock for so many seconds,
-# unless it keeps it.
+# Seconds for which a client of a pooler has a lock unless it renews it, and between two renewals: a
+# session of a pooler says nothing about the pooler's clients.
 LEASE, KEEP_EVERY = 15.0, 5.0
 LOCKS = f"""\
 create table if not exists {SCHEMA}.archive_locks (
@@ -483,13 +486,13 @@ create table if not exists {SCHEMA}.archive_locks (
     pid integer,
     started timestamptz,
     until timestamptz not null)"""
-# Of the server's process that the holder is connected to, or a lease.
+# Values of a lock's row: the server's process that the holder is connected to, or a lease.
 MINE = (
     "pg_backend_pid(), "
     "(select backend_start from pg_stat_activity where pid = pg_backend_pid()), 'infinity'"
 )
 LEASED = f"null, null, clock_timestamp() + interval '{LEASE} s'"
-# A lock of this very connection that is no longer in the queue was left by an interrupt.
+# A lock of this very connection that is no longer in the queue was left behind by an interrupt.
 IS_HELD = """\
 (l.until > clock_timestamp() and (l.pid is null or (
     (l.pid, l.started) is distinct from (excluded.pid, excluded.started) and exists (
@@ -498,8 +501,8 @@ IS_HELD = """\
 
 
 class _LeaseLock(Lock):
-    """A row of a table, for as long as its holder is connected, or, through a pooler, for some
-    seconds."""
+    """A lock that is a row of a table, for as long as its holder is connected, or, through a
+    pooler, for `LEASE` seconds."""
 
     def __init__(self, database: Postgres, name: str) -> None:
         super().__init__(f"{database.name}/{name}", held_by(name, database.name))
@@ -521,7 +524,7 @@ class _LeaseLock(Lock):
         self._kept_at = time.monotonic()
         try:
             with self._database.transaction() as transaction:
-                # Its holder may have been stopped within a transaction.
+                # The lock's holder may have been stopped within a transaction.
                 transaction.execute("set local lock_timeout = '1s'")
                 values = LEASED if self._database.is_pooled else MINE
                 made = transaction.execute(
@@ -540,7 +543,7 @@ class _LeaseLock(Lock):
     def check(self) -> None:
         self._kept_at = time.monotonic()
         if self._database.is_pooled:
-            # Until the end of the transaction, nobody takes it over.
+            # Until the end of the transaction, nobody takes the lock over.
             statement = (
                 f"update archive_locks set until = clock_timestamp() + interval '{LEASE} s' "
                 "where name = ? and holder = ? returning 1"
@@ -568,7 +571,7 @@ class _LeaseLock(Lock):
     def release_others(self) -> None:
         if self._kept_at is None:
             return
-        # A connection that was lost has let others have it.
+        # If the connection was lost, others can have the lock already.
         with suppress(StoreError, ConfigError), self._database.transaction() as transaction:
             transaction.execute(
                 "delete from archive_locks where name = ? and holder = ?",

@@ -50,7 +50,8 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         for table in ("series", "lists")
     }
     times_are_texts = True
-    # SQLite reads the second word of each, which decides how values are compared, and `sql` both.
+    # SQLite reads the second word of a type, which decides how values are compared; `sql` reads
+    # both.
     column_types: Mapping[str, str] = {
         "version": "integer",
         "text": "string text",
@@ -64,7 +65,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
     }
     # One transaction writes at a time.
     for_share = ""
-    # The driver decodes SQLite's messages, which repeat what they are about.
+    # The driver decodes SQLite's messages, which may repeat bytes that are not valid UTF-8.
     driver_error: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
 
     def __init__(self, target: str, wait: float) -> None:
@@ -72,7 +73,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         self._wait = wait
         # The identity of the file that the path led to when it was opened.
         self._identity: Any = None
-        # If this user cannot write it.
+        # Only set if this user cannot write the file.
         self._read_only: ReadOnlyFile | None = None
         super().__init__(str(self.path or MEMORY))
 
@@ -117,7 +118,8 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         if self._read_only is not None and tables:
             return
         if self.path is not None and self._read_only is None:
-            # Another tool may have set another one. While it uses the file, that cannot be changed.
+            # Another tool may have set another mode. While it uses the file, the mode cannot be
+            # changed.
             with suppress(sqlite3.OperationalError) if tables else nullcontext():
                 connection.execute("pragma journal_mode = wal")
         if not is_ready:
@@ -129,13 +131,15 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
             except BaseException:
                 connection.reset()
                 raise
-        # A commit survives the end of the process, however it ends. It may be lost if the machine
-        # loses power, with the position that belongs to it: then it is fetched again.
+        # A commit survives the end of the process, however the process ends. If the machine loses
+        # power, a commit may be lost, with the position that belongs to it: then its data are
+        # fetched again.
         connection.execute("pragma synchronous = normal")
         connection.execute(f"pragma wal_autocheckpoint = {LOG_PAGES}")
 
     def _retrying(self, work: Any) -> Any:
-        """Do what another process may be keeping us from, for as long as we are to wait."""
+        """Try work again that another process may be blocking, for the seconds that the archive
+        waits."""
         end = time.monotonic() + self._wait
         while True:
             try:
@@ -182,7 +186,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
                 if lock is not None:
                     lock.check()
                 if is_marked(connection):
-                    # A backup that was put in the place of the archive.
+                    # The file is a backup that was put in the place of the archive.
                     unmark(connection)
                 yield connection
                 connection.execute("commit")
@@ -200,7 +204,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         with self._reading() as connection:
             try:
                 connection.begin()
-                # Its moment is that of its first query.
+                # The moment of a snapshot is that of its first query.
                 self._retrying(lambda: connection.execute("select 1 from series limit 1"))
                 yield connection
             finally:
@@ -225,7 +229,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
 
     def replace_view(self, transaction: Transaction, name: str, view: View, *, wait: bool) -> None:
         existing: list[Row] = []
-        # One that selects from what does not exist has no columns.
+        # A view that selects from a missing table or column has no columns.
         with suppress(sqlite3.OperationalError):
             existing = transaction.execute(f'pragma main.table_info("{name}")')
         transaction.execute(f'drop view if exists main."{name}"')
@@ -237,15 +241,15 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         pass
 
     def was_locked(self, error: StoreError) -> bool:
-        # Readers do not keep a writer from it.
+        # Readers do not block a writer.
         return False
 
     def concat_sql(self, column: str) -> str:
-        # As bytes, which Python does not decode.
+        # The result is bytes, which Python does not decode.
         return f"cast(group_concat({column}, ',') as blob)"
 
     def share(self, transaction: Transaction, tables: Sequence[str]) -> None:
-        # A file is read by whom its mode allows.
+        # The mode of the file decides who can read it.
         pass
 
     def drop_table(self, transaction: Transaction, name: str) -> None:
@@ -270,7 +274,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
                 finally:
                     own.reset()
         if not is_in_memory:
-            # Not the connection of updates, which need not wait for this.
+            # A connection of its own, so that updates need not wait for the copy.
             with closing(self._open_for_queries()) as connection:
                 back_up(connection, path, self._wait)
 
@@ -292,7 +296,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
 
     @staticmethod
     def timestamp_sql(column: str) -> str:
-        # Rounded down, before 1970 too.
+        # Seconds are rounded down, also before 1970.
         rest = f"((({column}) % 1000000 + 1000000) % 1000000)"
         seconds = f"strftime('%Y-%m-%d %H:%M:%S', (({column}) - {rest}) / 1000000, 'unixepoch')"
         return f"{seconds} || printf('.%06d+00:00', {rest})"

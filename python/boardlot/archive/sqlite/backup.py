@@ -1,4 +1,5 @@
-"""Copies of a SQLite archive: made while it is in use, and put back, also over a damaged file."""
+"""Makes copies of a SQLite archive while it is in use, and restores them, also over a damaged
+file."""
 
 from __future__ import annotations
 
@@ -23,9 +24,9 @@ from boardlot.errors import ConfigError, StoreError
 
 # The start of the name of a folder with a copy that is being made.
 COPY = ".boardlot-copy-"
-# Pages that are copied between two looks for Ctrl-C: 4 MB.
+# Number of pages that are copied between two looks for Ctrl-C: 4 MB.
 PAGES = 1_000
-# SQLite's codes: Python names them from 3.11 on.
+# SQLite's error codes, for which Python has names from 3.11 on.
 SQLITE_BUSY, SQLITE_LOCKED = 5, 6
 MAGIC = b"SQLite format 3\0"
 # The `user_version` of a backup, until an update writes to it: "bkup".
@@ -45,7 +46,7 @@ def back_up(source: SqliteConnection, target: Path, wait: float) -> None:
 
     Raises:
         ConfigError: The file exists.
-        StoreError: It cannot be written; there is no file then.
+        StoreError: The file cannot be written; then no file is left.
     """
     if target.is_dir():
         raise ConfigError(
@@ -67,14 +68,14 @@ def back_up(source: SqliteConnection, target: Path, wait: float) -> None:
 def restore(backup: Path, target: Path, wait: float) -> None:
     """Restore an archive from a backup, in one transaction.
 
-    Other processes may use it meanwhile. Files that a crash left beside the archive are part of it.
-    A damaged archive is replaced, with the files beside it.
+    Other processes may use the archive meanwhile. Files that a crash left beside the archive are
+    part of it. A damaged archive is replaced, with the files beside it.
 
     Raises:
         ConfigError: Both are the same file, or the target is a backup or has other data: the two
             are probably swapped.
-        StoreError: The backup is not that of an archive, or damaged; the target is not an archive,
-            is being written, or cannot be written; it is unchanged.
+        StoreError: The backup is not that of an archive, or is damaged; or the target is not an
+            archive, is being written, or cannot be written. The target is unchanged.
     """
     target = Path(os.path.realpath(target))
     backup = Path(os.path.realpath(backup))
@@ -90,7 +91,8 @@ def restore(backup: Path, target: Path, wait: float) -> None:
 
 
 def _opened(backup: Path) -> SqliteConnection:
-    """A connection to a backup, which is not written, and was found whole."""
+    """Returns a connection to a backup that only reads it, after a check that the backup is
+    whole."""
     if not backup.is_file():
         raise store_error(str(backup), "does not exist", hint="Name the file of a backup.")
     with backup.open("rb") as file:
@@ -120,7 +122,8 @@ def _opened(backup: Path) -> SqliteConnection:
 
 @dataclass(frozen=True)
 class _Content:
-    """What tells an archive from its backups: the mark, its lists, and when one was last read."""
+    """The data that tell an archive from its backups: the mark, the lists, and the time of the last
+    read."""
 
     is_backup: bool
     lists: set[Row]
@@ -144,7 +147,7 @@ def is_marked(connection: SqliteConnection) -> bool:
 
 
 def unmark(connection: SqliteConnection) -> None:
-    """Make it an archive like any other."""
+    """Remove the mark, so that the file is an archive like any other."""
     connection.execute("pragma user_version = 0")
 
 
@@ -157,9 +160,9 @@ def _refuse_swapped(source: SqliteConnection, backup: Path, target: Path) -> Non
         with closing(ReadOnlyFile(target, str(target)).connect()) as connection:
             found = _Content.of(connection)
     except (OSError, sqlite3.Error, StoreError):
-        return  # Missing or damaged, or not an archive, which is found out later.
+        return  # It is missing, damaged or not an archive, which a later step finds out.
     own = _Content.of(source)
-    has_log = files_of(target)[1].exists()  # As only an archive in use has, or one after a crash.
+    has_log = files_of(target)[1].exists()  # Only an archive in use or after a crash has one.
     if found.is_backup and not has_log:
         problem = f"{target} is a backup; expected the archive that is restored"
     elif found.lists and own.lists and found.lists.isdisjoint(own.lists):
@@ -209,7 +212,8 @@ def _put_into(source: SqliteConnection, target: Path, wait: float) -> bool:
 
 
 def _is_damage(error: sqlite3.Error) -> bool:
-    # The last one: of a log that belongs to another file, or a file with pages of another size.
+    # SQLite says "readonly" of a log that belongs to another file, or of a file with pages of
+    # another size.
     return any(part in str(error) for part in ("malformed", "disk I/O", "readonly"))
 
 
@@ -217,7 +221,7 @@ def _put_in_place_of(source: SqliteConnection, target: Path, wait: float) -> Non
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
     with _private_copy(source, target, wait, 0) as copied:
         copied.chmod(mode)
-        # A log of the old file would be taken for one of the new file.
+        # SQLite would take a log of the old file for one of the new file.
         for beside in files_of(target)[1:]:
             _core._remove_file(beside)
         _core._replace_file(copied, target, True)
@@ -225,8 +229,8 @@ def _put_in_place_of(source: SqliteConnection, target: Path, wait: float) -> Non
 
 @contextmanager
 def _private_copy(source: SqliteConnection, target: Path, wait: float, mark: int) -> Iterator[Path]:
-    """A copy in a folder beside the target that nobody else can enter, removed afterwards; if this
-    process is killed, by the next one that makes a copy there."""
+    """Yields a copy in a folder beside the target that nobody else can enter. The folder is removed
+    afterwards; if this process is killed, the next process that makes a copy there removes it."""
     _remove_left_copies(target.parent)
     lock, folder = _own_folder(target.parent)
     try:
@@ -252,7 +256,7 @@ def _own_folder(parent: Path) -> tuple[_FileLock, Path]:
         folder = parent / f"{COPY}{uuid4().hex}"
         try:
             lock = _FileLock(_lock_of(folder))
-        except BlockingIOError:  # Another process looks if it was left.
+        except BlockingIOError:  # Another process looks if the folder was left behind.
             continue
         try:
             folder.mkdir(0o700)
@@ -270,7 +274,7 @@ def _remove_left_copies(parent: Path) -> None:
     """Remove the copies of processes that were killed."""
     for found in parent.glob(f"{COPY}*"):
         folder = found.with_name(found.name.removesuffix(".lock"))
-        # In use, or of another user.
+        # A copy may be in use, or that of another user.
         with suppress(OSError):
             lock = _FileLock(_lock_of(folder))
             try:
@@ -290,7 +294,7 @@ def _copy(source: SqliteConnection, into: SqliteConnection, target: Path, wait: 
     end = time.monotonic() + wait
 
     def progress(status: int, *_: int) -> None:
-        # Also a look for Ctrl-C.
+        # Each call is a look for Ctrl-C, too.
         if status in (SQLITE_BUSY, SQLITE_LOCKED) and time.monotonic() >= end:
             raise store_error(
                 str(target),
@@ -301,7 +305,8 @@ def _copy(source: SqliteConnection, into: SqliteConnection, target: Path, wait: 
 
     if not source._driver.in_transaction:
         source.begin()
-    # Now it is of one moment, and need not begin again after each commit of others.
+    # After this read, the copy is of one moment, and need not begin again after each commit of
+    # others.
     source.execute("select name from sqlite_master")
     source._driver.backup(into._driver, pages=PAGES, progress=progress, sleep=0.05)
 

@@ -1,4 +1,5 @@
-"""A connection to SQLite, the only way to use it, and a user's query, which can change nothing."""
+"""A connection to SQLite, the only way to use SQLite, and users' queries, which cannot change
+anything."""
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ from boardlot.archive.database import Row, Transaction
 from boardlot.archive.locks import WAIT
 from boardlot.errors import ConfigError
 
-# The rows that one statement inserts. Between two statements, other threads of Python run.
+# Number of rows that one statement inserts. Between two statements, other Python threads run.
 ROWS = 100
-# The most parameters of a statement.
+# Maximum number of parameters of a statement.
 PARAMETERS = 32_766
 
 
@@ -30,15 +31,15 @@ class SqliteConnection(Transaction):
 
     Args:
         address: A path, or a URI.
-        uri: Whether it is a URI.
+        uri: True if the address is a URI.
     """
 
     def __init__(self, address: str, *, uri: bool = False) -> None:
-        # Waiting for a lock in C would delay Ctrl-C, so that is done by the caller, in short steps.
+        # Waiting for a lock in C would delay Ctrl-C, so the caller waits, in short steps.
         self._driver = sqlite3.connect(
             address, timeout=WAIT, isolation_level=None, check_same_thread=False, uri=uri
         )
-        # A misspelt name in double quotes would be read as a text.
+        # A misspelled name in double quotes would be read as a text.
         if sys.version_info >= (3, 12):
             self._driver.setconfig(sqlite3.SQLITE_DBCONFIG_DQS_DML, False)
 
@@ -77,13 +78,13 @@ class SqliteConnection(Transaction):
 
     def begin(self, how: str = "begin") -> None:
         """Begin a transaction."""
-        # A query is restricted within a transaction alone: an interrupt left both or neither.
+        # A query is restricted only within a transaction, so an interrupt left both or neither.
         if self._driver.in_transaction:
             self.reset()
         self._driver.execute(how)
 
     def reset(self) -> None:
-        """End a transaction or a user's query, if there is one: perhaps an interrupt left it."""
+        """End a transaction or a user's query, if there is one; an interrupt may have left it."""
         with suppress(sqlite3.Error):
             self._driver.set_progress_handler(None, 0)
             self._driver.set_authorizer(NO_AUTHORIZER)
@@ -92,19 +93,19 @@ class SqliteConnection(Transaction):
                 self._driver.execute("rollback")
 
     def close(self) -> None:
-        """Close it, once or more often."""
+        """Close the connection; may be called again."""
         self._driver.close()
 
 
 def is_busy(text: str) -> bool:
-    """True if SQLite says so that another process is writing."""
+    """True if this message of SQLite says that another process is writing."""
     return "database is locked" in text or "database table is locked" in text
 
 
-# Instructions between two looks for Ctrl-C.
+# Number of SQLite's instructions between two looks for Ctrl-C.
 STEPS = 100_000
-# None is accepted since Python 3.11. Until then, a function of C that returns 0: an interrupt of a
-# function of Python would be lost.
+# Python accepts None since 3.11. Before that, a C function returns 0, because an interrupt of a
+# Python function would be lost.
 NO_AUTHORIZER: Any = (
     None if sys.version_info >= (3, 11) else partial(min, sqlite3.SQLITE_OK, key=callable)
 )
@@ -116,12 +117,13 @@ def run_query(
     """The columns and rows of a query, and the type of each column.
 
     Raises:
-        ConfigError: The query is not valid, or would do something else than read.
+        ConfigError: The query is not valid, or would do something other than read.
     """
     interrupts: list[BaseException] = []
     watch = _watch(interrupts)
     try:
-        # Begun here: an interrupt before its first step would be lost, as one of a function is.
+        # Starts the generator: an interrupt before its first step would be lost, like that of a
+        # function.
         next(watch)
         # Within a transaction, nothing can be vacuumed into a file.
         connection.begin()
@@ -157,7 +159,7 @@ def run_query(
     return found
 
 
-# What is not SQL's own text, and a parameter.
+# Texts, quoted names and comments of SQL, and a parameter.
 NOT_SQL = (
     r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/|(\?[0-9]*|[:@$]\w+)"
 )
@@ -165,11 +167,11 @@ TOKEN = re.compile(NOT_SQL, re.DOTALL)
 
 
 def _types(driver: sqlite3.Connection, sql: str) -> list[str | None]:
-    """The type of each column of a query that is a column of a table; the driver does not tell it,
-    and SQLite does, of a view."""
-    # A view has no parameters.
+    """The type of each column of a query that is a column of a table. The driver does not tell the
+    types, but SQLite tells those of a view."""
+    # A view cannot have parameters.
     query = TOKEN.sub(lambda found: "null" if found[1] else found[0], sql)
-    # It exists until the end of the transaction, and one with an error does not.
+    # The view exists until the end of the transaction at most; a query with an error creates none.
     with suppress(sqlite3.Error, sqlite3.Warning, UnicodeError, ValueError):
         driver.execute(f"create temp view boardlot_query as {query}")
         with closing(driver.execute("pragma temp.table_info(boardlot_query)")) as found:
@@ -179,7 +181,7 @@ def _types(driver: sqlite3.Connection, sql: str) -> list[str | None]:
     return []
 
 
-# By the declared types of columns; SQLite gives some expressions the last three.
+# Types by the declared types of columns; SQLite gives the last three to some expressions.
 OF_COLUMNS = {
     "string text": "text",
     "object text": "text",
@@ -201,7 +203,8 @@ OF_TIMES = dict.fromkeys(("seen_at", "covered_from", "covered_until"), "computed
 
 
 def _parameter(value: Any) -> Any:
-    """A value of a query; a time as the text of the views, with all digits of its microseconds."""
+    """Returns a parameter for the driver; a time as a text like those of the views, with all digits
+    of its microseconds."""
     if isinstance(value, datetime):
         return value.isoformat(" ", "microseconds")
     return value.isoformat() if isinstance(value, date) else value

@@ -16,23 +16,24 @@ from boardlot.archive.locks import Lock
 from boardlot.archive.sqlite.connection import SqliteConnection
 from boardlot.errors import StoreError
 
-# The ends of the names of an archive's files. SQLite would roll back what it finds in a journal,
-# although an archive writes none.
+# Suffixes of the names of an archive's files. An archive writes no journal, but SQLite would roll
+# back the content of one.
 LOG = "-wal"
 ENDS = ("", LOG, "-shm", "-journal")
 
 
 def files_of(path: Path) -> list[Path]:
-    """The files that SQLite takes for those of an archive."""
+    """The files that SQLite takes for files of an archive."""
     return [path.with_name(path.name + end) for end in ENDS]
 
 
 class ReadOnlyFile:
     """An archive that this user can read, but not write.
 
-    While somebody has it open, or after its writer was killed, what was committed last is in its
-    log, which is read as well. Otherwise SQLite could not read it without creating files beside it,
-    unless it is told that nobody writes: then that is checked after each read.
+    While somebody has the archive open, or after its writer was killed, the last commits are in its
+    log, which is read as well. Without a log, SQLite could not read the archive without creating
+    files beside it, unless it is told that nobody writes. Each read is then followed by a check
+    that nobody has written.
     """
 
     def __init__(self, path: Path, name: str) -> None:
@@ -63,11 +64,11 @@ class ReadOnlyFile:
         return connection
 
     def is_outdated(self) -> bool:
-        """True if the file was written since it was opened as one that nobody writes."""
+        """True if the file was opened as one that nobody writes, and was written since."""
         return self._seen is not None and self._look() != self._seen
 
     def check(self) -> None:
-        """Make sure of what was read.
+        """Make sure that the file was not written while it was read.
 
         Raises:
             StoreError: Somebody has written meanwhile.
@@ -100,9 +101,9 @@ def identity_of(path: Path | None) -> tuple[int, ...] | None:
 
 
 def create_private(path: Path) -> None:
-    """Create the file for its owner alone: it will have accounts and trades. SQLite gives the files
-    beside it the same mode."""
-    # Anything that prevents it also prevents the connection, whose error says so.
+    """Create the file so that only its owner can read it: it will contain accounts and trades.
+    SQLite gives the files beside it the same mode."""
+    # An error here also prevents the connection, whose own error names the reason.
     with suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
@@ -112,12 +113,13 @@ def _close_all(locks: WeakSet[FileLock]) -> None:
         lock.close()
 
 
-# A child closes those of its parent, which stay locked: otherwise they would outlive the parent.
+# A forked child closes the lock files of its parent, which stay locked: otherwise the locks would
+# outlive the parent.
 _OPEN: PerProcess[WeakSet[FileLock]] = PerProcess(WeakSet, _close_all)
 
 
 class FileLock(Lock):
-    """A locked file next to the archive, removed afterwards."""
+    """A lock that is a locked file next to the archive, which is removed afterwards."""
 
     def __init__(self, path: Path | None, key: str, held_by: tuple[str, str]) -> None:
         super().__init__(key, held_by)
@@ -153,7 +155,7 @@ class FileLock(Lock):
             )
 
     def release_others(self) -> None:
-        # Repeated after an interrupt.
+        # These steps may be repeated after an interrupt.
         if (file := self._file) is not None:
             file.release()
             _OPEN.value.discard(self)
