@@ -1,4 +1,4 @@
-"""Rules for every test: its long forms run only on request, and it leaves nothing open."""
+"""Rules for every test: long forms run only on request, and no test leaves anything open."""
 
 import gc
 import os
@@ -25,32 +25,32 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: the long form of a test, run by `pytest -m slow`")
     config.addinivalue_line("markers", "sandbox_program: runs the program `boardlot-sandbox`")
-    # A process that dies ends the run. Its tests in another one would hang pytest-xdist 3.8, which
-    # waits for tests that are done already.
+    # A process that dies ends the run. A restarted worker would hang pytest-xdist 3.8, which waits
+    # for tests that are already done.
     config.option.maxworkerrestart = "0"
     config.pluginmanager.register(FailureReport(config))
-    # The controller of workers runs no test.
+    # The controlling process runs no tests; only its workers do.
     if not config.getoption("numprocesses", None):
         config.pluginmanager.register(LeakGuard())
     if config.getoption("record_durations"):
         from .support.schedule import DurationRecorder
 
         config.pluginmanager.register(DurationRecorder())
-    # Of 1,000 users at once each has a socket, and so has the service; most shells allow 1,024.
+    # Each of 1,000 users at once has a socket, and so has the service; most shells allow 1,024.
     allow_many_files()
-    # Otherwise each worker and each child would compile all modules again.
+    # With the variable set, each worker and each child would compile all modules again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     # Servers of tests are on this machine; tests of proxies set their own.
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         for spelling in (name, name.upper()):
             os.environ.pop(spelling, None)
-    # In a debug build, a client takes 20 ms to read all authorities of a system; here it has one,
-    # whose key nobody has.
+    # In a debug build, a client takes 20 ms to read all of a system's authorities; here the system
+    # has one authority, whose key nobody has.
     os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "support" / "system.pem")
     os.environ.pop("SSL_CERT_DIR", None)
-    # A shell makes what it starts in the background ignore Ctrl-C, and `nohup` the end of the
-    # terminal: tests send both.
+    # A shell makes programs in the background ignore Ctrl-C, and `nohup` makes them ignore the end
+    # of the terminal; tests send both signals.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(signal, "SIGHUP"):
@@ -59,14 +59,14 @@ def pytest_configure(config):
 
 @pytest.fixture(scope="module")
 def sandbox(request):
-    """One for the tests of a file, whose `SANDBOX` are its options."""
+    """A sandbox for the tests of a file, whose `SANDBOX` has its options."""
     with bl.Sandbox(**{"seed": 7, **getattr(request.module, "SANDBOX", {})}) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def client(sandbox, tmp_path_factory):
-    """A client of it that can be sent to other processes: its key is in a file."""
+    """A client of the sandbox that can be sent to other processes, because its key is in a file."""
     from .support.keys import uploaded_key
 
     auth = bl.ApiKey(*uploaded_key(sandbox, tmp_path_factory.mktemp("key")))
@@ -83,7 +83,7 @@ def config(tmp_path, monkeypatch):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    # The modules that tests import live to the end. To look for garbage among them again and again
+    # The modules that tests import stay to the end. Looking for garbage among them again and again
     # would take a tenth of the time.
     gc.disable()
     try:
@@ -122,7 +122,7 @@ def pytest_collection_finish(session):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
-    # Otherwise a system whose package manager failed would pass without its tests.
+    # Otherwise the run would pass without these tests on a system whose package manager failed.
     if IN_CI and report.skipped and is_of_system(str(report.longrepr)):
         report.outcome, report.longrepr = "failed", f"skipped with CI=true: {report.longrepr[2]}"
     return report
@@ -130,7 +130,8 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
-    """`-n auto`: two for each core, as the tests wait for servers and children half of the time."""
+    """`-n auto` means two workers for each core, as the tests wait for servers and children half of
+    the time."""
     return 2 * (os.cpu_count() or 1)
 
 

@@ -31,7 +31,7 @@ def check_columns(archive):
 
 
 def plain(value):
-    """A value as SQLite has it."""
+    """Returns a value as SQLite has it."""
     if isinstance(value, datetime):
         return value.isoformat(" ", "microseconds")
     return value.isoformat() if isinstance(value, date) else value
@@ -42,7 +42,7 @@ def without_nul(value):
 
 
 def same_object(one, other):
-    """JSON of an object, or an object as a frame has it, in which a member may be null."""
+    """True if two objects are equal, as JSON or as a frame has them, where a member may be null."""
     one, other = (json.loads(x) if isinstance(x, str) else x for x in (one, other))
     if one is None or other is None:
         return one is other

@@ -35,7 +35,7 @@ def postgres():
 
 @pytest.fixture
 def address(postgres):
-    """That of an empty database."""
+    """The address of an empty database."""
     address = postgres.address()
     yield address
     postgres.spare(address)
@@ -51,7 +51,7 @@ def connection(address):
 
 @pytest.fixture
 def terminate(connection):
-    """Terminates all connections to the database but its own."""
+    """Returns a function that terminates all connections to the database but its own."""
     return lambda: connection.execute(
         "select pg_terminate_backend(pid, 10000) from pg_stat_activity"
         " where datname = current_database() and pid <> pg_backend_pid()"

@@ -1,10 +1,11 @@
 """Random histories of an archive, compared with a simple model after each step.
 
 Between the steps, the service gets new, late and amended fills, its plate changes and its clock is
-set. The steps are updates, some of them cancelled, failing or several at once, another service, a
-follower, reading through, closing and opening; in PostgreSQL, its connections are terminated too.
+set. The steps are updates (some are cancelled, some fail, and several may run at once), another
+service, a follower, a read through the archive, and closing and opening it; in PostgreSQL, its
+connections are terminated, too.
 
-`BOARDLOT_TEST_HISTORIES` is how many `test_model` runs.
+`BOARDLOT_TEST_HISTORIES` is the number of histories that `test_model` runs.
 """
 
 import asyncio
@@ -18,13 +19,13 @@ from .columns import check_columns
 from .service import DAY, fill, fills_path, path_of, serve, unavailable
 
 HOUR = timedelta(hours=1)
-# Histories in one archive.
+# Number of histories in one archive.
 TOGETHER = 50
 STEPS = 8
 
 
 class History:
-    """One account and one plate, which no other history has."""
+    """A history of one account and one plate, which no other history has."""
 
     def __init__(self, seed, world):
         self.chosen = random.Random(seed)
@@ -34,7 +35,8 @@ class History:
         self.book.fills[self.key] = []
         self.book.lists[self.path] = []
         # The archive's content: fills by id, and the plate, which may be one of several. Unless the
-        # last update was complete, it may have more fills: what an earlier one had begun to read.
+        # last update was complete, the archive may have more fills, which an earlier update had
+        # begun to read.
         self.fills, self.plates, self.surely = {}, [[]], True
         # The service's time at the last complete update.
         self.read_at = 0
@@ -63,7 +65,7 @@ class History:
         self.versions |= set(map(version, served))
 
     def known(self):
-        """The fills of the archive after a complete read: of each, the newest version."""
+        """The newest version of each fill that the archive has after a complete read."""
         fills = dict(self.fills)
         now = self.read_at = self.book.now()
         for one in self.book.fills[self.key]:
@@ -79,8 +81,8 @@ class History:
     def check(self):
         found = {one["deal_id"]: one for one in self.world.archive.fills(*self.key).all()}
         assert set(map(version, found.values())) <= self.versions
-        # Data ahead of the service's clock, which was set back, come with a read that began
-        # before; and an update that ended early may have finished an earlier one.
+        # A read that began before the service's clock was set back also reads data ahead of the
+        # clock; and an update that ended early may have finished an earlier one.
         expected = {
             name: found[name]
             if not self.surely or found[name]["updated_time"] > self.read_at
@@ -100,7 +102,7 @@ class History:
         self.fills, self.plates, self.surely = found, [list(plate)], True
 
     def expect(self, *, surely):
-        """Expects what an update brings, or may bring."""
+        """Updates the model with the data that an update brings, or may bring."""
         plates = [list(self.book.lists[self.path])]
         if surely:
             self.fills, self.plates, self.surely = self.known(), plates, True
@@ -113,7 +115,7 @@ class History:
         self.expect(surely=True)
 
     async def some_steps(self):
-        """Lets the event loop do something, or much."""
+        """Lets the event loop take a random number of steps."""
         for _ in range(self.chosen.randrange(400)):
             await asyncio.sleep(0)
 
@@ -145,7 +147,7 @@ class History:
         self.expect(surely=False)
 
     async def other_service(self):
-        """Refused, unless nothing was ever read."""
+        """An update from another service, which is refused unless nothing was ever read."""
         if self.fills or self.plates != [[]]:
             try:
                 await self.world.archive.update(self.world.other, **self.lists())
@@ -182,9 +184,10 @@ class History:
                 break
         await followed.aclose()
         assert Counter(taken) <= waiting, (taken, waiting)
-        # The last one was being handled: it comes again.
+        # The last fill was being handled: it comes again.
         before.update(taken[:-1])
-        # It reads what the service gets meanwhile, and what is ahead of a clock that was set back.
+        # A follower also reads fills that the service gets meanwhile, and fills ahead of a clock
+        # that was set back.
         self.expect(surely=False)
 
     async def reopen(self):
@@ -204,7 +207,7 @@ class History:
             try:
                 await step()
             except bl.StoreError as error:
-                # A backend was terminated during it.
+                # A backend was terminated during the step.
                 assert error.retryable and self.world.terminate is not None, error
                 self.expect(surely=False)
             self.check()
@@ -233,13 +236,14 @@ class World:
         self.done = Counter()
 
     async def set_clock(self, by):
-        """An update reads up to the service's time as the client knows it."""
+        """Sets the service's clock; an update reads up to the service's time as the client knows
+        it."""
         self.service.book.ahead += by
         await self.client.close()
         self.client = bl.AsyncClient(self.service.base_url, max_retries=0)
 
     def revive(self):
-        """The first call after that is an error."""
+        """Makes one call, since the first call after a lost connection is an error."""
         for call in (self.archive.status, lambda: self.archive.sql("select 1")):
             try:
                 call()
@@ -263,5 +267,5 @@ async def _run(seeds, target, terminate):
 
 
 def run(seeds, target, terminate=None):
-    """Run the histories of these seeds in one archive; how often each step was done."""
+    """Run the histories of these seeds in one archive, and return how often each step was done."""
     return asyncio.run(_run(seeds, target, terminate))

@@ -30,7 +30,7 @@ def verify(target, url, account):
 
 def follow(target, url, account, file):
     with Path(file).open("ab+") as out:
-        # A line that was cut is not in the file; the last one was handled.
+        # Removes a line that was cut; the fill of the last whole line was handled.
         out.seek(0)
         lines = out.read()
         out.truncate(lines.rfind(b"\n") + 1)
@@ -38,7 +38,7 @@ def follow(target, url, account, file):
         with bl.Client(url) as client, bl.Archive(target) as archive:
             for fill in archive.follow(client, fills=(account, "HK"), every=0.01):
                 name = f"{fill['deal_id']}@{fill['updated_time']}".encode()
-                # The one that was being handled when the process died comes again.
+                # The fill that was being handled when the process died comes again.
                 if [name] != last:
                     os.write(out.fileno(), name + b"\n")
                 last = [name]
@@ -62,7 +62,7 @@ def migrate(target, url, steps):
 
 
 if __name__ == "__main__":
-    # So that an update has many transactions to be killed in.
+    # A small number gives an update many transactions to be killed in.
     updating.FILLS = 20
     verifying.FILLS, verifying.PART = 40, 8
     {"update": update, "follow": follow, "verify": verify, "migrate": migrate}[sys.argv[1]](

@@ -14,7 +14,7 @@ HK = ("281756", "HK")
 PLATE = "HK.BK1001"
 DAY = 86_400 * 10**6
 HOUR = 3_600 * 10**6
-# The member with the list, by the end of the path.
+# The name of the member with the list, by the end of the path.
 NAMES = {
     "orders": "orders",
     "positions": "positions",
@@ -45,7 +45,7 @@ def fill(number, updated, **more):
 class Book:
     """The data of the service: fills by account and market, and other lists by their path.
 
-    `failures` are the first responses to requests of a path, `pages` the size of a page.
+    `failures` are the first responses to requests for a path, and `pages` is the size of a page.
     """
 
     def __init__(self, ahead=0.0):
@@ -55,7 +55,8 @@ class Book:
         self.totals = {}
         self.failures = {}
         self.page = 50
-        # Called with a request before its response, and with the number of a page of fills.
+        # A function that is called before each response, with the request and the number of a page
+        # of fills.
         self.before = None
         self.before_page = None
         self._lock = threading.Lock()
@@ -67,7 +68,7 @@ class Book:
         return int((time.time() + self.ahead) * 1e6)
 
     def put_fills(self, count, account="281756", market="HK", first=1, step=60 * 10**6):
-        """So many fills, the latest a minute ago; returns them latest first."""
+        """Adds `count` fills, the latest a minute ago, and returns them, latest first."""
         now = self.now()
         made = [fill(first + n, now - (count - n) * step) for n in range(count)]
         self.fills.setdefault((account, market), []).extend(made)
@@ -127,7 +128,7 @@ class Book:
 
 
 def path_of(name, key):
-    """The path of a list's requests."""
+    """Returns the path of requests for a list."""
     return {
         "crypto_orders": f"/api/v1/crypto/accounts/{key}/orders",
         "sim_orders": f"/api/v1.0/sim-trade/{key}/orders",
@@ -148,7 +149,7 @@ def unavailable():
 
 
 def serve(**options):
-    """A running service; its book is `.book`."""
+    """Returns a service that is running; its book is `.book`."""
     book = Book(**options)
     server = StandInService(book)
     server.book = book
@@ -164,7 +165,7 @@ def take(iterator, count):
 
 
 def followed(archive, client, count, **options):
-    """The ids of the next fills of a follower that ends then."""
+    """Returns the ids of a follower's next fills, and ends the follower."""
     options = {"fills": HK, "every": 0.01, **options}
     with contextlib.closing(archive.follow(client, **options)) as iterator:
         return ids(take(iterator, count))

@@ -97,7 +97,7 @@ def test_updates_that_are_cancelled_at_any_moment_end_up_as_if_they_were_not(
                 cancel = CancelAt(update, number)
                 await asyncio.wait([update])
                 assert update.cancelled() == (cancel.left <= 0) or not update.exception()
-                # No lock is left: the next one need not wait.
+                # No lock is left: the next update need not wait.
                 with bl.Archive(target, wait=0.0) as next_one:
                     assert await next_one.update(made, **lists)
                     assert next_one.fills(*HK).all() == book.expected()
@@ -114,7 +114,7 @@ def test_a_follower_that_is_cancelled_at_any_moment_has_each_fill_once(target, b
 
     async def handle(made, archive):
         async for one in archive.follow(made, fills=HK, every=0.01):
-            # Handled at once: nothing is awaited between.
+            # Each fill is handled at once, without an await.
             received.append(one["deal_id"])
             if one["deal_id"] == "1080":
                 reached.set()
@@ -133,13 +133,13 @@ def test_a_follower_that_is_cancelled_at_any_moment_has_each_fill_once(target, b
             await asyncio.wait([follower])
 
     run(cancelled, service)
-    # The one that was being handled comes again, as after any other end.
+    # The fill that was being handled comes again, as after any other end.
     once = [one for one, before in zip(received, [None, *received], strict=False) if one != before]
     assert once == ids(book.expected()[::-1])
 
 
 def test_a_follower_that_waits_has_no_thread(file, book, service):
-    """More followers than an executor has threads leave some for others."""
+    """More followers than the executor has threads leave threads for others."""
     book.put_fills(1)
 
     async def follow(made):
@@ -167,7 +167,7 @@ def test_a_loop_that_ends_lets_a_follower_be_followed_by_another(file, book, cli
         async def first(made):
             return (await anext(archive.follow(made, fills=HK)))["deal_id"]
 
-        # `asyncio.run` twice.
+        # Two event loops, one after the other.
         assert run(first, service) == run(first, service) == "1"
         assert followed(archive, client, 3) == ["1", "2", "3"]
 

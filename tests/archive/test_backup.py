@@ -61,7 +61,7 @@ def test_a_backup_of_memory_is_one_too(backup, book, client):
 
 
 def test_a_backup_is_of_one_moment_while_updates_go_on(kept, file, backup, book, client):
-    """It is made within an update, which has stored some of its pages."""
+    """The backup is made within an update that has stored some of its pages."""
     book.put_fills(300, first=10)
     made = []
 
@@ -151,7 +151,7 @@ def test_a_restore_after_a_crash_is_the_backup_whatever_was_left(
     log = file.with_name(f"{file.name}-wal")
     assert log.stat().st_size > 100_000
     if left == "a log of another file":
-        # What `cp backup.db archive.db` makes.
+        # The same as `cp backup.db archive.db`.
         shutil.copyfile(backup, file)
     elif left == "damage":
         file.write_bytes(content[:4096] + bytes(255 - byte for byte in content[4096:]))
@@ -208,7 +208,7 @@ def test_a_compressed_backup_is_named(kept, file, backup, capfd):
 
 
 def refusal(first, second, capfd):
-    """What is said where a restore changes nothing."""
+    """Returns the message of a restore that changes nothing."""
     before = second.read_bytes()
     restore(first, second, status=2)
     assert second.read_bytes() == before
@@ -222,7 +222,7 @@ def test_swapped_arguments_leave_the_backup_as_it_is(kept, file, backup, book, c
     said = refusal(file, backup, capfd)
     assert f"{backup} is a backup; expected the archive that is restored" in said
     assert f"run `boardlot archive restore {backup} {file}`" in said
-    # As is said there, also with the archive closed.
+    # The refusal is the same if the archive is closed.
     kept.close()
     assert "is a backup" in refusal(file, backup, capfd)
     restore(file, backup.rename(backup.with_name("moved.db")).with_name("new.db"))
@@ -232,7 +232,7 @@ def test_swapped_arguments_leave_the_backup_as_it_is(kept, file, backup, book, c
 def test_an_older_copy_of_another_tool_is_not_restored_over(
     kept, file, backup, book, client, capfd
 ):
-    """As `sqlite3 archive.db ".backup backup.db"` makes it, without a mark."""
+    """Such a copy, made as by `sqlite3 archive.db ".backup backup.db"`, has no mark."""
     with closing(sqlite3.connect(file)) as one, closing(sqlite3.connect(backup)) as other:
         one.backup(other)
     book.put_fills(2, first=10)
@@ -302,7 +302,7 @@ class Store:
 
 
 class PostgresStore:
-    """The same of PostgreSQL's own programs."""
+    """A PostgreSQL archive that goes back as by PostgreSQL's own programs."""
 
     def __init__(self, target, tmp_path):
         self.target, self._copy = target, tmp_path / "copy.dump"
@@ -337,7 +337,7 @@ def test_a_follower_delivers_again_what_came_since_the_backup(store, book, clien
         assert caplog.messages == []
         store.go_back()
         new(book, 9)
-        # The fifth was being handled when the backup was made.
+        # The fifth fill was being handled when the backup was made.
         assert ids(take(follower, 5)) == ["5", "6", "7", "8", "9"]
         (said,) = caplog.messages
         assert "went back to an earlier state" in said and "'default' of fills 281756 HK" in said
@@ -345,7 +345,7 @@ def test_a_follower_delivers_again_what_came_since_the_backup(store, book, clien
 
 
 def test_a_restore_while_a_fill_of_many_is_handled_loses_none_of_them(store, book, client):
-    """Fills that were read together, of which the backup has none, and late ones among them."""
+    """The fills were read together, the backup has none of them, and some are late."""
     book.put_fills(3)
     with bl.Archive(store.target) as archive, bl.Archive(store.target) as other:
         follower = archive.follow(client, fills=HK, every=0.01)
@@ -357,7 +357,7 @@ def test_a_restore_while_a_fill_of_many_is_handled_loses_none_of_them(store, boo
         made = [new(book, number) for number in (5, 6, 7)]
         assert ids(take(follower, 1)) == ["5"]
         store.go_back()
-        # Another one reads them again first, with one that comes before them.
+        # Another update reads the fills again first, with a fill that comes before them.
         late = fill(8, made[0]["updated_time"] - 10)
         book.fills[HK].append(late)
         other.update(client, fills=[HK])
@@ -398,7 +398,7 @@ def test_a_backup_of_days_ago_is_caught_up_with(store, book, client):
 def test_an_update_that_is_met_by_a_restore_says_so_and_the_next_one_reads_all(
     store, book, client, monkeypatch
 ):
-    """Otherwise it would count pages as read that the backup does not have."""
+    """Otherwise the update would count pages as read that the backup does not have."""
     monkeypatch.setattr(updating, "FILLS", 20)
     book.page = 10
     book.put_fills(20)
@@ -418,7 +418,7 @@ def test_an_update_that_is_met_by_a_restore_says_so_and_the_next_one_reads_all(
 
 
 def test_a_backup_from_before_a_series_got_its_id_mixes_nothing_up(store, book, client):
-    """The ids of the database are given again, to other fills."""
+    """The database assigns the same ids again, to other fills."""
     book.put_fills(3)
     book.put_fills(3, "99", "US")
     with bl.Archive(store.target) as archive, bl.Archive(store.target) as other:

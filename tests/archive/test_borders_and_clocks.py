@@ -17,7 +17,7 @@ AROUND = list(itertools.product((0, 1, 3), (-1, 0, 1)))
 
 @pytest.fixture(params=list(itertools.product((True, False), repeat=2)))
 def picky(request, file, book):
-    """An archive of a service whose ranges include their start, or not, and their end, or not."""
+    """An archive of a service whose ranges may include their start, their end, both or neither."""
     with_start, with_end = request.param
 
     def in_range(one, start, end):
@@ -66,7 +66,7 @@ def test_a_gap_is_filled_with_both_of_its_borders(picky, book, client, service):
 
 @pytest.fixture
 def machine(monkeypatch):
-    """The clock of this machine, which is set."""
+    """Sets the clock of this machine."""
     true = time.time_ns
 
     def ahead(micros):
@@ -93,7 +93,8 @@ def test_a_clock_of_a_machine_that_is_wrong_changes_no_time(archive, book, clien
 def test_a_time_that_cannot_be_is_reported_and_does_not_hide_what_is_read_later(
     archive, book, client, machine
 ):
-    """As of an older version, or of a machine that did not learn the service's time."""
+    """Such a time is stored by an older version, or by a machine that did not learn the service's
+    time."""
     path = path_of("plates", PLATE)
     book.lists[path] = [{"code": "HK.1"}]
     machine(YEAR)
@@ -106,7 +107,7 @@ def test_a_time_that_cannot_be_is_reported_and_does_not_hide_what_is_read_later(
     assert str((datetime.now(timezone.utc) + timedelta(microseconds=YEAR)).year) in found.text
     soon = book.now() + HOUR
     assert archive.seen("plates", PLATE, at=soon) == []
-    # Of the same content, and of another one.
+    # A record of the same content, and one of another.
     for code in ("HK.1", "HK.2"):
         book.lists[path] = [{"code": code}]
         archive.update(client, plates=[PLATE])
@@ -117,7 +118,7 @@ def test_a_time_that_cannot_be_is_reported_and_does_not_hide_what_is_read_later(
 
 @pytest.mark.parametrize("ahead", [-30, 30])
 def test_what_is_unread_and_where_gaps_end_is_shown_by_the_services_clock(archive, ahead):
-    """By that of this machine, each list would be unread at once, or not for a month."""
+    """By this machine's clock, each list would count as unread at once, or only after a month."""
     with bl.Sandbox(fills=40, clock_offset=ahead * 86_400) as sandbox, sandbox.client() as client:
         account = sandbox.accounts["trade"][0]
         lists = {"fills": [(account, "HK")], "dividends": ["HK.00700"]}

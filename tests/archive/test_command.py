@@ -79,7 +79,7 @@ def test_wrong_usage_ends_with_2_and_creates_nothing(run, service, capfd):
     assert "--format" in run("follow", "--fills", "1:HK", "--format", "csv", status=2).err
     assert run("update", "--ipos", "xx", status=2).err
     assert service.received == []
-    # The name of a file is shown, but not what may contain a password.
+    # The name of a file is shown, but not a text that may contain a password.
     assert main(["archive", "status", "host=db password=s3cret"]) == 2
     printed = capfd.readouterr()
     assert "connection string" in printed.err and "s3cret" not in printed.out + printed.err
@@ -106,7 +106,7 @@ def test_fills_are_followed_as_lines_of_json_until_ctrl_c(book, service, file):
         assert json.loads(child.stdout.readline())["deal_id"] == "4"
         child.send_signal(signal.SIGINT)
         _, errors = child.communicate(timeout=60)
-    # A requested end is no error.
+    # An end that the user requested is not an error.
     assert child.returncode == 0 and errors == ""
 
 
@@ -122,7 +122,7 @@ def test_an_outage_is_reported_when_it_begins_and_when_it_ends(
     options = ["--fills", "281756:HK", "--every", "0.05"]
     with subprocess.Popen([*command, *options], cwd=ROOT, **pipes) as child:
         assert json.loads(child.stdout.readline())["deal_id"] == "1"
-        # More than the client itself retries.
+        # More failures than the client itself retries.
         book.failures[fills_path()] = [unavailable() for _ in range(6)]
         began, over = child.stderr.readline(), child.stderr.readline()
         child.send_signal(end)

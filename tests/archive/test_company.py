@@ -1,4 +1,5 @@
-"""Many at once: cancelled updates, queues of them, followers, forks and readers of another user."""
+"""Many users of one archive: cancelled updates, queues of updates, followers, forks, and readers
+that are another user."""
 
 import asyncio
 import multiprocessing
@@ -51,7 +52,7 @@ def test_security_54_twenty_updates_and_followers_at_once_are_done(files, tmp_pa
 def test_a_task_that_waits_for_a_lock_is_cancelled_at_once(file, service):
     async def work():
         async with bl.AsyncClient(service.base_url) as client:
-            # Not after the hour that an update waits.
+            # The update is cancelled at once, and not after the hour that it may wait.
             with bl.Archive(file, wait=3600.0) as archive:
                 lock = archive._database.lock("update:ipos hk")
                 with lock.held(0.0):
@@ -111,7 +112,7 @@ def shared():
     """An archive in a folder that another user can read, and not write."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         pytest.skip("only root can become another user")
-    # Not in `tmp_path`: every run of pytest closes the folder above it to other users.
+    # `tmp_path` would not do: every run of pytest closes the folder above it to other users.
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         path = Path(folder, "archive.db")

@@ -54,7 +54,7 @@ def test_a_file_out_of_wal_mode_is_put_back_or_can_be_tried_again(file, book, cl
         tool.execute("pragma journal_mode = delete")
         tool.execute("begin")
         tool.execute("select * from fills").fetchone()
-        # While it reads, the mode cannot be changed; reading works.
+        # While another connection reads, the mode cannot be changed; reading works.
         with bl.Archive(file, wait=0.1) as archive:
             assert len(archive.fills(*HK).all()) == 3
             tool.execute("commit")
@@ -80,7 +80,7 @@ def test_addresses_of_sqlite_in_other_libraries_are_no_names_of_files(tmp_path, 
             bl.Archive(target)
         assert "Pass only the path" in error.value.hint
     assert not list(tmp_path.iterdir())
-    # A name is one if it is an absolute path.
+    # A name like an address is a path if it is absolute.
     bl.Archive(tmp_path / "file:x.db").close()
     assert [path.name for path in tmp_path.iterdir()] == ["file:x.db"]
 
@@ -118,7 +118,7 @@ def test_a_damaged_schema_is_an_error_of_the_archive(damage, file, book, client)
     with bl.Archive(file) as archive:
         archive.update(client, **lists)
     with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        # Without a look at the views.
+        # SQLite does not look at the views then.
         connection.execute("pragma legacy_alter_table = on")
         connection.execute(damage)
     with pytest.raises(bl.StoreError) as error, bl.Archive(file) as archive:
@@ -171,7 +171,7 @@ def test_a_link_at_the_name_of_a_temporary_file_is_not_followed(file, tmp_path, 
 def test_a_link_that_takes_the_place_of_a_temporary_file_is_not_followed(
     kept, tmp_path, monkeypatch
 ):
-    """Other users who may write into the folder see the random name, too."""
+    """Other users who may write into the folder can see the random name, too."""
     victim, write = tmp_path / "victim", parquet.write_table
     victim.write_text("precious")
 

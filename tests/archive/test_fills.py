@@ -1,4 +1,5 @@
-"""Fills: each once, its newest version, whatever happens between and during updates."""
+"""An archive has each fill once, in its newest version, whatever happens between and during
+updates."""
 
 import sqlite3
 import warnings
@@ -40,7 +41,7 @@ def test_an_update_with_nothing_new_reads_the_overlap_only(archive, book, client
     archive.update(client, fills=[HK])
     before = len(fill_requests(service))
     report = archive.update(client, fills=[HK], overlap=timedelta(days=3))
-    # One page; the service's clock may be read beside it.
+    # One page is requested; the service's clock may be requested, too.
     (request,) = fill_requests(service)[before:]
     newest = book.expected()[0]["updated_time"]
     assert int(asked(request)["start"]) == newest - 3 * DAY
@@ -153,7 +154,7 @@ def test_fills_are_read_in_parts_in_the_order_of_the_service(archive, book, clie
     now = book.now()
     served = book.fills[HK]
     for place, one in enumerate(served):
-        # Several of the same time, some of them amended, and some without a time.
+        # Several fills have the same time, some of them are amended, and some have no time.
         one["updated_time"] = now - 10**6 * (place // 7)
         one["code"] = f"HK.0000{place % 3}"
     archive.update(client, fills=[HK])
@@ -202,7 +203,7 @@ def test_fills_with_an_invalid_time_are_stored_and_come_last(archive, book, clie
     without = {name: value for name, value in valid.items() if name != "updated_time"}
     sent = [*odd, {**without, "deal_id": "none"}, text, {**without, "deal_id": None}, valid]
     book.expected = lambda account, market: sent
-    # The service would leave out what has no time.
+    # Otherwise the service would leave out fills without a time.
     book.in_range = lambda one, start, end: True
     assert archive.update(client, fills=[HK]).new == len(sent)
     assert archive.fills(*HK).all() == [
@@ -221,7 +222,7 @@ def test_a_read_is_of_one_moment(target, book, client, monkeypatch):
         before = ids(book.expected())
         parts = fills.FillStore(reader._database, update.Series(*HK)).texts()
         first = next(parts)
-        # The oldest one is now the newest.
+        # The oldest fill is now the newest.
         served = book.fills[HK]
         served[0] = {**served[0], "updated_time": book.now() - 1}
         archive.update(client, fills=[HK])
@@ -236,13 +237,14 @@ def test_a_record_that_cannot_be_read_leaves_no_transaction_open(kept, file, cli
         assert connection.execute("update fill_versions set record = '{'").rowcount > 0
     with pytest.raises(bl.BoardlotError) as caught:
         kept.fills(*HK).all()
-    # The exception is still referred to, and with it the frames that it passed.
+    # The exception still exists, and with it the frames that it passed.
     assert caught.value.__traceback__ is not None
     kept.update(client, fills=[HK])
 
 
 def test_a_text_is_freed_by_the_thread_that_reads_not_by_the_one_that_scans():
-    """The other one would use a lock of PyO3, which a child forked at that moment finds held."""
+    """The scanning thread would use a lock of PyO3, which a child forked at that moment finds
+    held."""
     freed = []
 
     class Text(bytes):
@@ -251,7 +253,8 @@ def test_a_text_is_freed_by_the_thread_that_reads_not_by_the_one_that_scans():
 
     def texts():
         yield Text(b'{"deal_id":"1"}')
-        # The first one is scanned, and what other threads have freed is freed when a call begins.
+        # The first text is scanned, and objects that other threads gave up are freed when a call
+        # begins.
         for _ in range(3_000):
             _core._micros("at", "2026-01-01")
         assert freed == []
@@ -271,7 +274,7 @@ def test_an_account_that_was_mistyped_leaves_nothing(archive, book, client):
     report = archive.update(client, fills=[("28175", "HK")], on_error="collect")
     assert not report.errors["fills", ("28175", "HK")].retryable
     assert archive.status() == [] == archive.check(unread=timedelta(0))
-    # After an outage it is one that is still to be read.
+    # After an outage, the account is one that is still to be read.
     archive.update(client, fills=[("28175", "HK")], on_error="collect")
     assert [row["key"] for row in archive.status()] == ["28175 HK"]
     assert {one.kind for one in archive.check()} == {"gap", "unread"}

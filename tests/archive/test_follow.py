@@ -1,4 +1,4 @@
-"""Following fills: each once, and politely."""
+"""A follower delivers each fill once, and sends few requests."""
 
 from contextlib import closing
 from types import SimpleNamespace
@@ -35,7 +35,7 @@ def test_two_followers_of_one_name_are_rejected(target, book, client):
 
 @pytest.fixture
 def pauses(monkeypatch):
-    """The time that a follower waited each time."""
+    """Records the seconds of each wait of a follower."""
     waited = []
     monkeypatch.setattr("boardlot.archive.event_loops.pause", waited.append)
     return waited
@@ -49,14 +49,14 @@ def test_a_quiet_market_costs_one_request_per_tick(archive, book, client, servic
         book.before_page = lambda _: len(pauses) == 7 and book.fills[HK].append(new)
         new = fill(1000, book.now() - 1)
         assert next(follower) == new
-    # The service's clock is read beside them, now and then.
+    # Requests for the service's clock, which come now and then, are left out.
     requests = [one for one in service.received[before:] if one.path == fills_path()]
     assert len(requests) == len(pauses) == 8
     assert all(0 < wait <= 3600 for wait in pauses)
 
 
 def test_errors_back_off_and_pass_and_others_end_it(archive, book, client, pauses, monkeypatch):
-    # A clock at which reading takes no time, however busy the machine is.
+    # By this clock, reading takes no time, however busy the machine is.
     monkeypatch.setattr("boardlot.archive.follow.time", SimpleNamespace(monotonic=lambda: 0.0))
     book.put_fills(3)
     book.failures[fills_path()] = [unavailable(), unavailable()]
@@ -73,10 +73,10 @@ def test_ctrl_c_ends_it_at_once_with_nothing_lost(archive, book, client):
     book.put_fills(3)
     follower = archive.follow(client, fills=HK, every=3600.0)
     assert ids(take(follower, 3)) == ["1", "2", "3"]
-    # At once, and not after the pause.
+    # The follower ends at once, and not after the pause.
     interrupted(lambda: next(follower))
     book.fills[HK].append(fill(4, book.now() - 1))
-    # The third counts as received, as the next one was requested.
+    # The third fill counts as received, because the next one was requested.
     assert followed(archive, client, 1) == ["4"]
 
 
@@ -101,7 +101,7 @@ def test_a_late_fill_arrives_though_many_newer_ones_are_known(archive, book, cli
     follower = archive.follow(client, fills=HK, every=0.01)
     take(follower, 60)
     book.fills[HK].append(fill(900, book.expected()[0]["updated_time"] - 86 * 10**6))
-    # One that is not late, so that a test that fails ends.
+    # A fill that is not late, so that a test that fails ends.
     book.fills[HK].append(fill(901, book.now() - 1))
     assert ids(take(follower, 1)) == ["900"]
 

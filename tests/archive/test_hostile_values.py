@@ -20,7 +20,7 @@ def hostile(seed):
 
 
 def test_security_46_ten_thousand_hostile_values_change_no_query(archive, book, client):
-    """Ids, values of every declared kind, and names of fields."""
+    """The values are ids, values of every declared kind, and names of fields."""
     now = book.now()
     names = ["code", "stock_name", "qty", "price", "counter_broker_id", "status", "trd_side"]
     served, values = [], 0
@@ -45,7 +45,7 @@ def test_security_46_ten_thousand_hostile_values_change_no_query(archive, book, 
     assert archive.update(client, fills=[HK], plates=["HK.BK1"]).unchanged == 1300
     rows = archive.sql("select * from fills").to_dicts()
     assert len(rows) == 900
-    # A value that is not of its kind is null; those that are keep their value.
+    # A value that is not of its field's kind is null; the others keep their value.
     assert {type(row["qty"]) for row in rows} <= {type(None), float}
     assert [json.loads(row["record"]) for row in rows if row["price"] is not None]
     for view in ("plates", "plates_history", "ipos", "dividends", "sim_orders", "crypto_orders"):

@@ -34,14 +34,14 @@ def query(archive, client=None):
 
 
 class Interrupt:
-    """Sends a Ctrl-C to this process at the event of this number: a function of Python begins, or
-    one of C returns. Then Python looks for signals."""
+    """Sends a Ctrl-C to this process at the event of this number, at which Python looks for
+    signals: a Python function begins, or a C function returns."""
 
     def __init__(self, at):
         self.at, self.events, self.sent_at = at, 0, None
 
     def __enter__(self):
-        # The interruption of a hook of the garbage collector, such as Hypothesis's, is lost.
+        # An interrupt in a hook of the garbage collector, such as Hypothesis's, would be lost.
         gc.disable()
         sys.setprofile(self._profile)
         return self
@@ -54,7 +54,7 @@ class Interrupt:
         # In 3.10, an exception of this function ends a resuming generator without its `finally`.
         if event == "call" and sys.version_info < (3, 11) and frame.f_lasti >= 0:
             return
-        # Not after `__enter__`, which is a call since 3.14: 3.15 looks for no signals there, and
+        # `__enter__`, which is a call since 3.14, is left out: 3.15 looks for no signals there, and
         # 3.14 leaves the lock locked (CPython's issue 148874).
         if event == "call" or (event == "c_return" and called.__name__ != "__enter__"):
             self.events += 1
@@ -107,6 +107,6 @@ def test_ctrl_c_at_any_moment_arrives_and_harms_nothing(
                 pass
             assert operation(archive, client) == expected, interrupt.sent_at
             assert update(archive, client) == [{"n": 3}], interrupt.sent_at
-            # No lock of the process is held by the thread that was interrupted.
+            # The interrupted thread holds no lock of the process.
             with ThreadPoolExecutor(1) as pool:
                 assert pool.submit(query, archive).result(60.0) == [{"n": 3}], interrupt.sent_at

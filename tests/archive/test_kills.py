@@ -32,7 +32,7 @@ def running():
 
 
 def killed(arguments, reached):
-    """Starts a child and kills it once that is true; whether it was still running."""
+    """Starts a child and kills it once `reached` is true; returns true if it was still running."""
     with subprocess.Popen([*COMMAND, *arguments], cwd=ROOT) as child:
         wait_until(lambda: reached() or child.poll() is not None)
         child.kill()
@@ -59,7 +59,7 @@ def check_update(target, service, folder, kills, seed=1):
     chosen, book, hits = random.Random(seed), service.book, 0
     arguments = ["update", target, service.base_url, ACCOUNT]
     assert not killed(["update", str(folder / "other.db"), *arguments[2:]], lambda: False)
-    # How many requests one takes: kills are spread over all of them.
+    # The number of requests of one update: kills are spread over all of them.
     whole = len(service.received)
     while hits < kills:
         hits += killed(arguments, after(service, chosen.randrange(whole)))
@@ -92,7 +92,7 @@ def check_follow(target, service, folder, kills, seed=1):
 
     wanted = names()
     for _ in range(kills):
-        # While it reads, while it delivers, or while it waits for more.
+        # The follower is killed while it reads, delivers, or waits for more fills.
         assert killed(arguments, after(service, chosen.randrange(1, 100)))
         amend(book, chosen)
         wanted |= names()
@@ -110,7 +110,7 @@ def check_verify(target, service, kills, seed=1):
         archive.update(client, fills=[(ACCOUNT, "HK")])
         served = book.fills[(ACCOUNT, "HK")]
         while hits < kills:
-            # Missing, corrected and gone; not the oldest one, which would be unlisted.
+            # Fills are missing, corrected and gone, except the oldest one, which would be unlisted.
             number = 10_000 + len(served) + hits
             served.append(fill(number, served[5]["updated_time"] + hits))
             place = chosen.randrange(1, len(served))

@@ -1,4 +1,4 @@
-"""What a record is, however it is spelled, and the content of lists over time."""
+"""The identity of a record, however it is spelled, and the content of lists over time."""
 
 import json
 import random
@@ -66,7 +66,7 @@ def test_a_dividend_beyond_the_hundredth_is_kept(archive, book, client):
     counts = archive.update(client, dividends=["HK.00700"]).lists["dividends", "HK.00700"]
     assert (counts.new, counts.gone) == (1, 0)
     assert archive.seen("dividends", "HK.00700") == [*book.lists[path], oldest]
-    # A list that is all there is can lose one.
+    # A record can be gone from a list that is complete.
     book.lists[path] = book.lists[path][:5]
     book.totals[path] = 5
     counts = archive.update(client, dividends=["HK.00700"]).lists["dividends", "HK.00700"]
@@ -198,7 +198,7 @@ def spelling(book):
 
 def test_another_spelling_is_no_change(archive, book, client, spelling):
     at = book.now() - HOUR
-    # With an id, and without one.
+    # One fill with an id, and one without.
     fills = [fill(1, at, more=NESTED), {**fill(2, at - 1, more=NESTED), "deal_id": ""}]
     ipos = [
         {"code": "HK.1", "name": "é/", "apply_countdown_secs": n, "more": NESTED} for n in (1, 2)
@@ -219,7 +219,8 @@ def test_another_spelling_is_no_change(archive, book, client, spelling):
 
 @pytest.mark.parametrize("place", range(6))
 def test_another_value_of_any_kind_is_a_change(archive, book, client, spelling, place):
-    """A number of other digits, a text for a number, another order of a list, one more member."""
+    """The changes are other digits, a text for a number, another order of a list, and one more
+    member."""
     other = [
         {"a": 1.5}, {"a": 1.0}, {"a": "1"}, {"a": [2, 1]}, {"a": True}, {"a": 1, "b": None},
     ][place]  # fmt: skip

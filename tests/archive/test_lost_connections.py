@@ -47,7 +47,7 @@ def test_a_follower_whose_lock_was_lost_and_taken_stops_before_it_delivers(
         for lock in tmp_path.glob("*.lock"):
             lock.unlink()
         taken_over = other.follow(client, fills=HK, every=0.05)
-        # The second one was being handled.
+        # The second fill was being handled.
         assert ids(take(taken_over, 3)) == ["2", "3", "4"]
         with pytest.raises(bl.StoreError, match="another follower"):
             next(follower)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def seeds(count):
-    """The seeds of all histories; those that one archive has are tried together."""
+    """The seeds of all histories, in groups: each group shares an archive."""
     wanted, together = int(os.environ.get("BOARDLOT_TEST_HISTORIES", count)), histories.TOGETHER
     groups = [range(first, min(wanted, first + together)) for first in range(0, wanted, together)]
     return pytest.mark.parametrize("seeds", groups, ids=str)
@@ -63,7 +63,7 @@ def test_security_54_an_update_may_be_cancelled_at_every_step(archive, book, ser
                 task = asyncio.ensure_future(archive.update(client, fills=[HK], plates=[PLATE]))
                 (done,) = await asyncio.gather(task, return_exceptions=True)
                 steps.end()
-                # No lock is waited for.
+                # The next update does not wait for a lock.
                 await archive.update(client, fills=[HK], plates=[PLATE])
                 assert archive.fills(*HK).all() == book.expected()
                 assert archive.seen("plates", PLATE) == book.lists[path]
@@ -71,5 +71,5 @@ def test_security_54_an_update_may_be_cancelled_at_every_step(archive, book, ser
                     break
         return number
 
-    # So many steps there were, at each of which it was cancelled.
+    # There were more than 20 steps, at each of which the update was cancelled.
     assert asyncio.run(work()) > 20

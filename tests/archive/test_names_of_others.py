@@ -26,11 +26,12 @@ PAID = bl.Endpoint(
     rows="data.dividend_list",
     record={"ex_date": "date", "dividend_per_share": "decimal"},
 )
-# The owner of what is not boardlot's, and those who use boardlot.
+# The owner of all objects that are not boardlot's, and the roles that use boardlot.
 STRANGER = "stranger"
 ROLES = ("boardlot", "keeper", "loader")
 
-# Everything in boardlot's schemas that has a name, and PostgreSQL's tables in its statements.
+# The names of everything in boardlot's schemas, and of PostgreSQL's tables in boardlot's
+# statements.
 NAMES = """\
 with own as (select oid from pg_namespace where nspname = any(%(own)s))
 select relname from pg_class where relnamespace in (table own)
@@ -39,7 +40,7 @@ union select typname from pg_type where typnamespace in (table own)
 union select relname from pg_class where relnamespace = 'pg_catalog'::regnamespace
     and relname = any(%(words)s)
 order by 1"""
-# One of them is made of each name, in turn.
+# The kinds of objects, of which each name gets one, in turn.
 KINDS = (
     'create view {0}."{1}" as select warehouse.read() as mine',
     'create table {0}."{1}" (mine text); insert into {0}."{1}" values (1)',
@@ -49,7 +50,8 @@ KINDS = (
     'create type {0}."{1}" as (mine text)',
 )
 BODY = "language plpgsql as 'begin raise exception ''not yours''; end'"
-# PostgreSQL's own, with arguments and results that a function of PL/pgSQL can have.
+# Statements that create types, functions and operators with the names of PostgreSQL's own, whose
+# arguments and results a PL/pgSQL function can have.
 TYPES = """\
 select format('create domain %%s.%%I as int4', %(schema)s, typname) from pg_type
 where typnamespace = 'pg_catalog'::regnamespace and typtype = 'b' and typname = any(%(words)s)"""
@@ -77,7 +79,7 @@ def sandbox():
 
 
 def use_archive(address, sandbox, folder):
-    """Everything that an archive can do."""
+    """Does everything that an archive can do."""
     key = sandbox.accounts["trade"][0], "HK"
     with sandbox.client() as client, bl.Archive(address) as archive:
         lists = {"sim_orders": ["5001"], "ipos": ["hk"], "dividends": ["HK.00700"]}
@@ -143,7 +145,8 @@ class Crowd:
         return psycopg.connect(self._admin, autocommit=True, **more)
 
     def fill(self, names, words, turn):
-        """Makes what others have; in three turns, each of the `KINDS` of each name."""
+        """Makes the objects of others; after three turns, each name has been each of the
+        `KINDS`."""
         with self.connect() as connection:
             database = connection.info.dbname
             connection.execute(f"alter database {database} owner to {ROLES[1]}")
@@ -166,7 +169,7 @@ class Crowd:
                 made.append(f"grant all on all tables in schema {schema} to public")
                 connection.execute("; ".join(made))
             connection.execute("reset role")
-            # For the sessions that come.
+            # The path is for sessions that begin later.
             path = f"{', '.join(OTHERS)}, pg_catalog"
             connection.execute(f"alter database {database} set search_path = {path}")
             connection.execute("create table public.notes as select 'mine' as text")
@@ -187,14 +190,14 @@ class Crowd:
             connection.execute(f"drop database {database} with (force)")
 
     def dump(self):
-        """All that is not boardlot's."""
+        """Dumps everything that is not boardlot's."""
         from ..support.postgres import folder_of_programs
 
         program = folder_of_programs() / "pg_dump"
         without = [f"--exclude-schema={schema}" for schema in OWN]
         done = subprocess.run([program, "--create", *without, self._admin], capture_output=True)
         assert done.returncode == 0, done.stderr
-        # A key that is new each time.
+        # The dump has a key that is new each time.
         return re.sub(rb"(?m)^\\(un)?restrict .*\n", b"", done.stdout)
 
 
@@ -233,12 +236,12 @@ def test_security_61_an_older_archive_touches_nothing_of_others(crowd, sandbox, 
 
 def test_security_61_a_shared_limit_touches_nothing_of_others(crowd, sandbox):
     use_limit(crowd.address, sandbox)
-    # It exists.
+    # The limit exists by now.
     use_limit(crowd.address, sandbox)
 
 
 def test_security_61_a_query_sees_the_archive_by_plain_names(crowd, sandbox, tmp_path):
-    """Tables of others have to be written with their schema."""
+    """A query has to name tables of others with their schema."""
     with bl.Archive(crowd.address) as archive, pytest.warns(UserWarning, match="has no update"):
         assert archive.sql("select * from fills").to_dicts() == []
         assert archive.sql("select * from public.notes").to_dicts() == [{"text": "mine"}]
@@ -248,7 +251,7 @@ def test_security_61_a_query_sees_the_archive_by_plain_names(crowd, sandbox, tmp
 
 
 def test_security_61_a_hint_of_the_server_is_no_advice(connection, address, client):
-    """It is for the author of the statement, who would drop what is somebody else's."""
+    """The hint is for the author of the statement, who would drop somebody else's object."""
     archive = bl.Archive(address)
     connection.execute("drop view boardlot_archive.fills; create table boardlot_archive.fills ()")
     connection.execute("delete from boardlot_archive.archive_views")
@@ -267,7 +270,7 @@ def test_security_61_a_hint_of_the_server_is_no_advice(connection, address, clie
         limited.server_time()
     for caught in (not_opened, refused, not_sent):
         error = caught.value
-        # That of psycopg has one.
+        # The error of psycopg has a hint.
         assert error is not refused.value or error.__cause__.diag.message_hint
         shown = f"{error} {error.hint}"
         assert not re.search("HINT|DROP TABLE|explicit type casts|INSTEAD OF", shown), shown

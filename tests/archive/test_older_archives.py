@@ -1,7 +1,7 @@
 """An archive that an older version wrote: every row is read, and an update finds nothing changed.
 
-`older/` has what the commit that `service.json` names wrote into SQLite and into PostgreSQL, in two
-updates with a follower between them, and the service's lists as they were then.
+`older/` has the archives that the commit named in `service.json` wrote into SQLite and into
+PostgreSQL, in two updates with a follower between them, and the service's lists of that time.
 """
 
 import gzip
@@ -59,7 +59,7 @@ def older(request, target, service, book):
 
 
 def statements(database, service):
-    """What writes the archive again, with the address of this service."""
+    """Returns the statements that write the archive again, with the address of this service."""
     written = gzip.decompress((OLDER / f"{database}.sql.gz").read_bytes()).decode()
     return written.replace(WRITTEN["address"], service.base_url)
 
@@ -88,7 +88,8 @@ def test_the_next_update_of_an_older_archive_finds_nothing_changed(older, client
 
 
 def test_an_older_archive_is_read_as_it_is_until_an_update(older, book, client):
-    """Its lists at each time: before it is migrated, after, and when later orders are stored."""
+    """Its lists are read at each time: before the migration, after it, and after later orders are
+    stored."""
     times = {name: [at for (at,) in older._database.read(SNAPSHOTS, (name,))] for name in LISTS}
     formats = "select version from archive_format"
 
@@ -138,7 +139,7 @@ select s.seen_at from snapshots s join lists l on l.id = s.list where l.list = ?
 
 @pytest.mark.parametrize("table", ["series (account, market)", "lists (list, key)"])
 def test_an_older_version_that_is_still_connected_is_stopped_in_words(older, client, table):
-    """Each of its transactions begins with this."""
+    """Each transaction of the older version begins with this statement."""
     insert = f"insert into {table} values ('281756', 'HK') on conflict do nothing"
     with older._database.transaction() as transaction:
         transaction.execute(insert)
@@ -159,7 +160,7 @@ def test_a_follower_of_an_older_archive_goes_on_where_it_stood(older, client):
 
 
 def add_fills(archive, count, run=1):
-    """Fills that the older version has stored besides."""
+    """Adds fills as the older version stores them."""
     into = "fill_versions (series, identity, run, updated, code, record)"
     with archive._database.transaction() as transaction:
         for number in range(count):
@@ -178,7 +179,7 @@ def columns_of(archive):
 def test_a_migration_that_is_killed_ends_up_as_one_that_is_not(
     request, target, service, client, monkeypatch
 ):
-    """Its batches stay, and until its end the archive can be read as it was."""
+    """The migration's batches stay, and until it ends the archive can be read as it was."""
     write(request, target, service)
     chosen, command = random.Random(KILLS), [sys.executable, "-m", "tests.archive.killed"]
     with bl.Archive(target) as archive:
@@ -206,7 +207,8 @@ def test_a_migration_that_is_killed_ends_up_as_one_that_is_not(
 def test_an_older_version_may_write_until_the_last_transaction_of_a_migration(
     older, client, monkeypatch
 ):
-    """Also versions of an unfinished read, which it may write again."""
+    """The versions of an unfinished read are among them, which the older version may write
+    again."""
     add_fills(older, 50, run=3)
     published = "update series set published = 2, run_start = 1, run_end = 2 where id = 1"
     change = "update fill_versions set record = ? where id = (select max(id) from fill_versions)"
@@ -231,7 +233,8 @@ def test_an_older_version_may_write_until_the_last_transaction_of_a_migration(
 def test_a_version_that_is_committed_after_later_ones_were_filled_has_its_columns(
     older, client, monkeypatch
 ):
-    """Its writer took its number before others, and ends after the batches of the migration."""
+    """The fill's writer took its number before others, and ends after the batches of the
+    migration."""
     add_fills(older, 3)
     columns = "id, series, identity, run, updated, code, record"
     with older._database.transaction() as transaction:
@@ -256,7 +259,7 @@ def test_a_version_that_is_committed_after_later_ones_were_filled_has_its_column
 
 
 def test_a_writer_of_other_columns_of_this_format_is_waited_for(address, connection, book, client):
-    """It has checked its columns, and commits while they are being replaced."""
+    """The writer has checked its columns, and commits while they are being replaced."""
     import psycopg
 
     book.put_fills(3)
@@ -289,7 +292,7 @@ def test_a_writer_of_other_columns_of_this_format_is_waited_for(address, connect
 
 
 def test_a_field_with_a_name_of_postgresql_s_own_is_in_the_record_alone(older, client):
-    """The older version has allowed it, in its views."""
+    """The older version allowed the name in its views."""
     with older._database.transaction() as transaction:
         transaction.execute(
             "update endpoints set fields = ? where name = 'tree'",
@@ -302,7 +305,7 @@ def test_a_field_with_a_name_of_postgresql_s_own_is_in_the_record_alone(older, c
 def test_other_columns_of_a_view_that_somebody_reads_are_not_those_of_the_archive_yet(
     address, connection, client
 ):
-    """Otherwise it would show nothing of what is stored from then on."""
+    """Otherwise the view would show no record that is stored from then on."""
     import psycopg
 
     table, formats = built_in()["ipos"].table, "select columns_table from archive_columns"

@@ -34,7 +34,7 @@ def test_an_update_adds_what_is_new_and_keeps_the_newest_version(tmp_path):
         report = archive.update(client, fills=[(ACCOUNT, "HK")])
         assert (report.new, report.changed) == (1, 1)
 
-    # Without the service, in another program.
+    # Another program reads the archive, without the service.
     with bl.Archive(tmp_path / "fills.db") as archive:
         kept = archive.fills(ACCOUNT, "HK").all()
         assert {row["deal_id"]: row["qty"] for row in kept} == {"1": "150", "2": "200", "3": "300"}

@@ -72,7 +72,7 @@ def filled(home, client):
 
 def test_a_backup_of_sqlite(home, filled, book, client):
     with bl.Archive(filled) as archive:
-        # While it is open, and has a log.
+        # The archive is open, and has a log.
         archive.update(client, dividends=["HK.00700"])
         run(home, block("back up"))
     with bl.Archive(filled.with_name("backup.db")) as backup:
@@ -111,7 +111,7 @@ def test_a_move_to_postgresql(home, filled, address, book, client):
         assert not report.errors and report.new == 1
         assert len(archive.sql("select * from flow")) == 0
         check_columns(archive)
-        # The third one was being handled.
+        # The third fill was being handled.
         assert followed(archive, client, 1) == ["3"]
 
 
@@ -159,7 +159,7 @@ def test_the_workers_of_a_cluster_share_an_archive(address, service, book, tmp_p
         "/shared/key.pem": str(key_file),
         "https://api.example.com": service.base_url,
         "WORKERS = 4": "WORKERS = 2",
-        # Beside another cluster, a fixed port of the dashboard would be in use.
+        # A fixed port of the dashboard would be in use if another cluster runs.
         "threads_per_worker=1": 'threads_per_worker=1, dashboard_address="127.0.0.1:0"',
     }.items():
         assert shown in example

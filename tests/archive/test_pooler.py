@@ -39,7 +39,7 @@ def pooled(pooler, address):
 
 @pytest.fixture
 def short_leases(monkeypatch):
-    """Those of a holder that is no more end within a test."""
+    """Makes leases so short that those of a dead holder end within a test."""
     monkeypatch.setattr(of_postgres, "LEASE", 1.0)
     monkeypatch.setattr(of_postgres, "KEEP_EVERY", 0.2)
     monkeypatch.setattr(of_postgres, "LEASED", "null, null, clock_timestamp() + interval '1 s'")
@@ -47,7 +47,7 @@ def short_leases(monkeypatch):
 
 @pytest.fixture
 def nothing_left(connection):
-    """What sessions of the pooler have, which its next client would meet."""
+    """Checks that sessions of the pooler have nothing left that its next client would meet."""
 
     def check():
         locks = "select count(*) from pg_locks where locktype = 'advisory'"
@@ -59,7 +59,7 @@ def nothing_left(connection):
 
 
 def settings(address):
-    """What a client of the pooler finds in each of its sessions."""
+    """The settings that a client of the pooler finds in each of its sessions."""
     with ThreadPoolExecutor(3) as pool:
         gate = threading.Barrier(3)
 
@@ -84,7 +84,7 @@ def test_updates_of_many_at_once_are_done_and_leave_nothing(pooled, book, client
             return archive.update(client, **LISTS).new
 
     with ThreadPoolExecutor(6) as pool:
-        # Each list is new to whichever of them was the first.
+        # Each list is new to the update that was the first.
         assert sum(pool.map(update, range(6))) == 180
     with bl.Archive(pooled) as archive:
         assert archive.fills(*HK).all() == book.expected()
@@ -130,7 +130,7 @@ def test_a_lock_through_a_pooler_keeps_out_one_without(pooled, address, book, cl
 def test_a_lock_is_kept_while_the_service_takes_its_time(
     pooled, book, client, short_leases, monkeypatch
 ):
-    """Longer than the lease."""
+    """The work takes longer than the lease."""
     monkeypatch.setattr("boardlot.archive.locks._Queues.acquire", lambda *_: True)
     book.put_fills(60)
     asked, go = threading.Event(), threading.Event()
@@ -224,7 +224,7 @@ def test_a_limit_in_a_database_works_and_leaves_nothing(pooled, service):
 
 
 def test_security_61_temporary_tables_of_other_clients_hide_nothing(pooled, book, client):
-    """The pooler leaves them in its sessions, where they would come first."""
+    """The pooler leaves such tables in its sessions, where they would be found first."""
     book.put_fills(3)
     with bl.Archive(pooled) as archive:
         archive.update(client, fills=[HK])

@@ -43,7 +43,7 @@ def test_a_query_changes_neither_data_settings_transactions_nor_files(
     if not is_sqlite:
         for query in QUERIES["harmless_in_postgresql"]:
             archive.sql(query)
-        # From PostgreSQL 16 on, it is rejected.
+        # PostgreSQL 16 and later reject the statement.
         with contextlib.suppress(bl.ConfigError):
             archive.sql("select lo_from_bytea(0, 'x')")
     assert len(archive.sql("select * from fills")) == 3
@@ -192,7 +192,8 @@ KINDS = {
     **{"t": "text", "i": "integer", "n": "number", "f": "flag", "d": "decimal", "p": "percent"},
     **{"s": "seconds", "ms": "millis", "us": "micros", "day": "date", "o": "object"},
 }
-# Each is the value of every field: JSON, as the service would send it; None: it does not.
+# Each value is sent for every field: as JSON, as the service would send it; with None, the field is
+# not sent.
 VALUES = [None, *(HERE / "values.jsonl").read_text().splitlines()]
 VECTORS = bl.Endpoint(
     "vectors", "GET", "/api/v1.0/vectors", rows="data.list", record={"place": "integer", **KINDS}
@@ -206,10 +207,10 @@ def page_of(rows):
 
 def same(one, other):
     if isinstance(one, str) and "\0" in one:
-        # The text of a database cannot contain it.
+        # A text in a database cannot contain U+0000.
         return other in (one, one.replace("\0", "\ufffd"))
     if isinstance(one, dict) and isinstance(other, dict):
-        # An Arrow struct has every member, a dict those that were sent.
+        # An Arrow struct has every member, a dict only the members that were sent.
         return all(one.get(name) == other.get(name) for name in {*one, *other})
     # SQLite has no booleans.
     return one == other and (type(one) is type(other) or isinstance(one, bool))
@@ -223,7 +224,8 @@ def vectors():
 
 
 def typed(rows, place, name):
-    """A field of a typed dict, as a frame has it; null if it is not of its kind."""
+    """Returns a field of a typed dict as a frame has it; null if the value is not of the field's
+    kind."""
     try:
         (row,) = rows.slice(place, place + 1).select(name).typed_dicts()
     except bl.ProtocolError:
@@ -235,7 +237,8 @@ def typed(rows, place, name):
 def test_a_value_becomes_the_same_in_dicts_frames_and_views(archive, book, client):
     pytest.importorskip("pyarrow")
     book.failures[VECTORS.path] = [page_of(vectors()) for _ in range(3)]
-    # In a list, a number of a text field is as Python shows it, so that it is compared with a list.
+    # In a list, a number in a text field is as Python shows it, so the view is compared with a
+    # list.
     listed = client.call(VECTORS)
     sent = client._boardlot_core.call(VECTORS, [])
     report = archive.update(client, lists=[(VECTORS, {})])
@@ -261,7 +264,7 @@ def test_a_value_becomes_the_same_in_dicts_frames_and_views(archive, book, clien
 
 
 def test_a_comparison_has_the_type_of_the_column_in_sqlite(client, book, tmp_path):
-    """PostgreSQL does so by itself, or refuses to compare the two."""
+    """PostgreSQL compares by the column's type by itself, or refuses to compare the two."""
     prices = ["9.5", "10.0", "100.0", "not a number"]
     book.fills[HK] = [
         archive_service.fill(n, book.now() - n, price=price) for n, price in enumerate(prices)

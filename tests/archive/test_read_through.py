@@ -1,4 +1,4 @@
-"""Reading through the archive: what it has if that is recent, and never a part of a list."""
+"""Reading through the archive returns its list if that is recent, and never a part of a list."""
 
 import asyncio
 import multiprocessing
@@ -72,7 +72,7 @@ def test_a_list_that_was_read_in_part_is_never_served(archive, book, client):
 
 def test_an_update_reads_what_is_too_old_only(archive, book, client, service):
     book.lists[DIVIDENDS] = [dividend(1)]
-    # Without an age, nothing is served instead of the service.
+    # Without `max_age`, an update always requests the list.
     for count in (1, 2):
         archive.update(client, dividends=[SYMBOL])
         assert read_list(service) == count
@@ -144,7 +144,7 @@ def test_a_wrong_clock_of_this_machine_does_not_change_the_age(
 
 def test_another_machine_asks_the_service_for_its_time(archive, book, client, service, monkeypatch):
     with serve(ahead=7200.0) as other, bl.Client(other.base_url, max_retries=0) as of_other:
-        # The second one's clock is wrong by an hour, which is as long as the list may be old.
+        # The second machine's clock is wrong by an hour, which is the age that the list may have.
         for machine in (
             ("one", time.time_ns() // 1000),
             ("two", time.time_ns() // 1000 + 3600 * 10**6),
@@ -187,7 +187,7 @@ def sent(data, has_more=False, **extra):
 
 
 def send_pages(book, *pages):
-    """Pages of candles, newest first; each is named by the end of its range."""
+    """Sends pages of candles, newest first; each page is named by the end of its range."""
     results = []
     for place, page in enumerate(pages):
         more = place < len(pages) - 1
@@ -236,5 +236,5 @@ def test_new_fields_of_an_endpoint_make_its_views_again(target, book, client):
             archive.update(client, lists=[(endpoint, {})])
             row = archive.sql("select * from flow").to_dicts()[0]
             assert row["a"] == ("1" if endpoint is flow else 1.0)
-            # A column stays, and is null while nothing declares it.
+            # A column stays, and is null while no endpoint declares it.
             assert row["b"] == (2 if endpoint is flow else None)

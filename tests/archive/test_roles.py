@@ -8,7 +8,7 @@ import pytest
 from . import service as archive_service
 
 ACCOUNT, MARKET = archive_service.HK
-# The rights of who may only read.
+# The rights of a role that may only read.
 READS = (
     "grant usage on schema boardlot_archive to {}",
     "grant select on all tables in schema boardlot_archive to {}",
@@ -33,7 +33,7 @@ def filled(address, book, client):
 
 
 def role(connection, name, *rights):
-    """A role of this database that may log in and has these rights; the address for it."""
+    """Creates a role of this database that may log in and has these rights."""
     connection.execute(f"drop role if exists {name}")
     connection.execute(f"create role {name} login")
     for right in rights:
@@ -76,7 +76,7 @@ def test_a_standby_is_read_and_not_written(standby, filled, book, client):
         with pytest.raises(bl.StoreError) as caught:
             archive.update(client, fills=[archive_service.HK])
         assert "standby" in caught.value.hint and not caught.value.retryable
-    # What is updated on the primary comes here.
+    # Data of an update on the primary arrive here.
     with bl.Archive(filled) as archive:
         archive.update(client, fills=[archive_service.HK])
         expected = archive.fills(ACCOUNT, MARKET).all()
@@ -120,7 +120,7 @@ def test_a_role_with_a_schema_of_its_own_needs_no_right_to_make_one(
 
 
 def test_a_password_is_read_from_the_file_of_libpq(postgres, filled, roles, tmp_path, monkeypatch):
-    """So that no address has a password."""
+    """With such a file, no address needs a password."""
     roles(
         "careful",
         "alter role {} password 'of the file'",

@@ -1,6 +1,6 @@
-"""What was seen stays as it was seen: contents and order, of every kind of list.
+"""A list stays as it was seen, with contents and order, for every kind of list.
 
-The model keeps each read whole. `BOARDLOT_TEST_HISTORIES` is how many histories are tried.
+The model keeps each read whole. `BOARDLOT_TEST_HISTORIES` is the number of histories.
 """
 
 import os
@@ -18,7 +18,7 @@ TREE = bl.Endpoint(
     rows="data.list",
     record={"code": "text", "weight": "decimal"},
 )
-# What identifies a record of each list, and how its path is made.
+# The fields that identify a record of each list, and the list's path.
 IDENTITIES = {
     "crypto_orders": ("order_id",),
     "sim_orders": ("order_id",),
@@ -57,11 +57,11 @@ class History:
         return {**values, "statement": self.chosen.choice("ab"), "n": self.chosen.randrange(3)}
 
     def change(self):
-        """Other records, or the same ones in another order."""
+        """Changes the records, or the order of the same records."""
         rows = self.book.lists.setdefault(self.path, [])
         for kind in self.chosen.sample(["add", "remove", "edit", "turn", "shuffle", "again"], 2):
             if kind == "add":
-                # Some of them have the identity of another one.
+                # Some new records have the identity of another one.
                 new = [self.record(self.chosen.randrange(9)) for _ in range(3)]
                 place = self.chosen.randrange(len(rows) + 1)
                 rows[place:place] = new
@@ -112,7 +112,7 @@ def check(count, target, book, client):
         history.check(archive)
     for history in last.values():
         history.check(archive)
-    # An order is a value; the records of the last one alone are rows.
+    # An order is stored as one value; only the last one has rows.
     rows = "select count(*) from snapshot_records r join lists l on l.id = r.list"
     assert archive._database.read(f"{rows} where r.snapshot <> l.snapshot") == [(0,)]
     archive.close()
@@ -165,6 +165,6 @@ def test_two_dividends_of_a_day_are_kept_apart(archive, book, client, later, exp
         assert archive.seen("dividends", "HK.00005") == rows
     changes = archive.changes("dividends", "HK.00005")[2:]
     assert [f"{one['change']} {one['statement']}" for one in changes] == expected
-    # Two of a day are no problem; one that was restated is.
+    # Two dividends of a day are not a finding; a dividend that was restated is.
     restated = [one for one in expected if one.startswith("changed")]
     assert [found.kind for found in archive.check()] == ["restated"] * len(restated)

@@ -28,7 +28,7 @@ def test_security_54_lists_of_another_service_are_refused(archive, book, client,
         archive.get(other, "plates", PLATE, max_age=timedelta(days=1))
     with pytest.raises(bl.ConfigError, match="of the service"):
         next(archive.follow(other, fills=HK))
-    # Nothing was sent, nor stored.
+    # Nothing was sent or stored.
     assert archive.fills(*HK).all() == book.expected()
     with pytest.warns(UserWarning, match="has no update of ipos hk"):
         assert archive.changes("ipos", "hk") == []
@@ -78,7 +78,7 @@ def test_counts_add_up_and_of_two_versions_the_newer_one_counts(
     served = book.fills[HK]
     changed = min(first, 3)
     for place in range(changed):
-        # The older version comes too, after it.
+        # The older version is listed, too, after the newer one.
         newer = served[place]["updated_time"] + 1
         served.append({**served[place], "qty": "7", "updated_time": newer})
     report = archive.update(client, fills=[HK])

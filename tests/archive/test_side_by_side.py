@@ -1,4 +1,5 @@
-"""An update reads eight lists at a time: each as if alone, and none goes on without the others."""
+"""An update reads eight lists at a time: each as if alone, and none continues without the
+others."""
 
 import _thread
 import threading
@@ -71,7 +72,7 @@ def test_a_list_that_cannot_be_stored_ends_the_others_at_once(target, book, clie
         assert asked.is_set() and not never.is_set()
         never.set()
         book.before_page = None
-        # Neither holds a lock.
+        # Neither of the two holds a lock.
         assert archive.update(client, fills=[HK], dividends=SYMBOLS[:1]).new == 3
 
 
@@ -100,7 +101,7 @@ def test_ctrl_c_ends_all_of_them(archive, book, client):
 def test_what_an_update_holds_in_memory_does_not_grow_with_accounts(
     archive, book, client, monkeypatch, accounts, most
 ):
-    """About a thousand fills of a few accounts, and of sixteen at a time the fills of a few."""
+    """With few accounts, about a thousand fills of each are held; with sixteen, fewer of each."""
     held, store = [], fills.FillStore.store
 
     def watched(self, some, position):

@@ -1,5 +1,5 @@
-"""Two writers, a full disk, files that cannot be used, a server that disappears: a clear error, and
-nothing is lost."""
+"""Two writers, a full disk, files that cannot be used and a server that disappears cause a clear
+error, and nothing is lost."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ def content(path):
 def test_security_45_a_second_writer_waits(target, book, client, service):
     book.put_fills(120)
     started, go = threading.Event(), threading.Event()
-    # Whatever fails here, the service ends.
+    # The service ends, whatever fails here.
     service.stack.callback(go.set)
 
     def hold(page):
@@ -83,7 +83,7 @@ def test_security_45_a_full_disk_is_a_clear_error_and_the_next_update_continues(
         before = len(service.received)
         archive.update(client, fills=[HK])
         assert archive.fills(*HK).all() == book.expected()
-    # It continued after the last page that was stored.
+    # The update continued after the last page that was stored.
     assert first_cursor(service.received[before:]) >= 500
 
 
@@ -260,7 +260,7 @@ def test_a_new_archive_has_not_the_name_of_another_kind_of_file(name, kept, tmp_
         command = ["--base-url", "http://127.0.0.1:9", "archive", *map(str, words)]
         assert main(command) == 2 and expected in capfd.readouterr().err
     assert list(folder.iterdir()) == [backup]
-    # One that exists is what it is.
+    # An existing file with such a name is accepted.
     backup.rename(path)
     with bl.Archive(path) as archive:
         assert len(archive.fills(*HK)) == 3
@@ -349,7 +349,7 @@ QUERIES = [
     "where code {no}",
     "select code, count(*) as n, sum(qty) as q, max(updated_time) as last, min(price), 'x' as c, "
     "1 as one from fills where code {no} group by 1",
-    # Of the same names with other types in other lists.
+    # These columns have the same names as columns of other types in other lists.
     "select market, seen_at, list_time, i.code from ipos i where code {no}",
     "select ex_date as day, sum(dividend_per_share) as paid, symbol from dividends "
     "where symbol {no} group by 1, 3",
@@ -371,7 +371,7 @@ def test_a_result_without_rows_has_the_types_of_one_with_rows(query, archive, bo
     empty = archive.sql(query.format(no="= ''"))
     assert len(full) == 1 + 2 * ("group" not in query and "fills" in query) and len(empty) == 0
 
-    # What SQLite computes has the type of its values.
+    # A column that SQLite computes has the type of its values.
     is_sqlite = archive._database.identity == "integer primary key"
     computed = {"n", "q", "last", "min(price)", "c", "one", "paid"} if is_sqlite else set()
 
@@ -436,7 +436,7 @@ def test_all_lists_are_tried_and_kept_before_an_error_is_raised(
     assert "later (code -5, HTTP 503)" in str(error) and "ipos hk: " in str(error)
     assert not error.retryable and error.hint
     assert pickle.loads(pickle.dumps(error)).report.new == 4
-    # The next one reads what failed.
+    # The next update reads the lists that failed.
     assert archive.update(client, **LISTS)
 
 

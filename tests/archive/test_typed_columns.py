@@ -49,7 +49,7 @@ VALUES = bl.Endpoint(
     rows="data.list",
     record={"place": "integer", **KINDS},
 )
-# Of a kind of field, values that are not of it.
+# For each kind of field, values that are not of that kind.
 INVALID = {
     "i": ["1,000", 1.5, "x", True, 2**63, "-9223372036854775809", []],
     "n": ["1,000", "1e400", "nan", False, {}],
@@ -116,7 +116,8 @@ def written(record):
 
 
 def records(seed, count):
-    """So many records, and how many of their values are not of their kind."""
+    """Returns `count` records, and the number of values in them that are not of their field's
+    kind."""
     chosen, made, wrong = random.Random(seed), [], 0
     for place in range(count):
         record = {"place": place}
@@ -140,7 +141,7 @@ def made():
 
 @pytest.fixture
 def stored(archive, book, client, made):
-    """An archive that has them."""
+    """Returns an archive that has these records."""
     rows, wrong = made
     body = f'{{"ret_code":0,"data":{{"list":[{",".join(rows)}]}}}}'
     book.failures[VALUES.path] = [Response(body=body.encode())]
@@ -269,7 +270,7 @@ def test_records_without_columns_are_found_and_their_rows_stay(archive, book, cl
     assert (found.kind, found.key) == ("columns", "281756 HK") and "1 record has" in found.text
     prices = archive.sql("select price from fills order by price").to_dicts()
     assert sorted(str(row["price"]) for row in prices) == ["388.2", "388.2", "None"]
-    # As it says, and as after a move to another database.
+    # The instruction as it is written, and as after a move to another database.
     with archive._database.transaction() as transaction:
         transaction.execute("delete from archive_columns")
     archive.update(client, ipos=["hk"])
@@ -280,7 +281,7 @@ def test_records_without_columns_are_found_and_their_rows_stay(archive, book, cl
 def test_a_fill_that_is_stored_again_before_its_read_ends_has_its_last_columns(
     archive, book, client
 ):
-    """The first read fails after a page; it is read again, with other prices."""
+    """The first read fails after a page; the fills are read again, with other prices."""
     book.put_fills(4)
     book.page = 2
 
@@ -302,7 +303,7 @@ def test_a_fill_that_is_stored_again_before_its_read_ends_has_its_last_columns(
 
 
 def test_a_value_of_a_fill_that_is_stored_again_in_its_read_is_counted_once(archive):
-    """Two values that are no prices, one after the other."""
+    """The fill has two values that are not prices, one after the other."""
     store = FillStore(archive._database, Series(*HK))
     store.begin(1, 9)
 
@@ -329,7 +330,7 @@ def test_a_damaged_record_has_no_columns_and_those_beside_it_do():
 
 
 def test_any_number_of_values_of_a_record_may_not_be_of_their_kind(archive, book, client):
-    """Their names together are longer than a value in an index may be."""
+    """The names of the fields together are longer than a value in an index may be."""
     names = [f"field_{hashlib.sha256(bytes([n])).hexdigest()}"[:60] for n in range(150)]
     wide = bl.Endpoint(
         "wide", "GET", "/api/v1.0/wide", rows="data.list", record=dict.fromkeys(names, "integer")
@@ -351,7 +352,7 @@ def endpoint(**record):
 
 
 def test_the_columns_of_an_endpoint_follow_its_fields(archive, book, client):
-    """A new table for all that was stored, in place of the one before."""
+    """All records that were stored get a new table in place of the old one."""
     key = {"symbol": "HK.00700"}
     rows = [{"day": f"2026-01-{n:02}", "close": f"{n}.5"} for n in range(1, 29)]
     book.lists["/api/v1.0/quote/HK.00700/history-kline"] = rows
@@ -360,7 +361,7 @@ def test_the_columns_of_an_endpoint_follow_its_fields(archive, book, client):
     assert report.unchanged == 28
     assert archive.sql("select sum(close) as n from kline").to_dicts() == [{"n": 420.0}]
     assert check_columns(archive) == 56
-    # And the one before is gone.
+    # The old table is gone.
     names = "select relname from pg_class where relkind = 'r' and relname like '{}'"
     if archive._database.times_are_texts:
         names = "select name from sqlite_master where type = 'table' and name like '{}'"
@@ -368,7 +369,7 @@ def test_the_columns_of_an_endpoint_follow_its_fields(archive, book, client):
 
 
 def test_a_writer_of_other_columns_is_stopped_in_words(archive, book, client):
-    """A version that is still connected, once another one has made other columns."""
+    """A version that is still connected is stopped once another version has made other columns."""
     book.put_fills(3)
     archive.update(client, fills=[HK])
     with archive._database.transaction() as transaction:

@@ -1,4 +1,5 @@
-"""Verifying fills: what is missing, changed, gone, back and unlisted, and when nothing is gone."""
+"""Verifying finds fills that are missing, changed, gone, back and unlisted, and no fill is gone by
+mistake."""
 
 import asyncio
 import os
@@ -38,7 +39,7 @@ def changes(archive):
 
 
 def test_a_fill_that_a_first_read_missed_is_added(archive, book, client):
-    """One that is removed meanwhile moves the others up by one, past the end of a page."""
+    """A fill that is removed meanwhile moves the others up by one, past the end of a page."""
     now = book.now()
     book.fills[HK] = [fill(n, now - n * DAY) for n in range(1, 201)]
 
@@ -127,7 +128,7 @@ def test_more_than_ten_are_not_gone_unless_that_is_accepted(filled, book, client
 
 
 def test_fills_that_are_older_than_all_that_is_listed_are_kept(filled, book, client):
-    """Nothing says how long the service lists a fill."""
+    """The service does not document how long it lists a fill."""
     book.fills[HK] = book.fills[HK][:95]
     counts = verified(filled, client)
     assert (counts.unlisted, counts.gone, counts.unchanged) == (5, 0, 95)
@@ -138,7 +139,7 @@ def test_fills_that_are_older_than_all_that_is_listed_are_kept(filled, book, cli
 
 
 def test_an_empty_response_among_others_hides_nothing(filled, book, client):
-    """One to each request in turn."""
+    """Each request in turn gets an empty response."""
     asked = []
 
     def before(received):
@@ -154,7 +155,7 @@ def test_an_empty_response_among_others_hides_nothing(filled, book, client):
         asked, place = [], number
         assert verified(filled, client).gone == 0
         assert filled.fills(*HK).all() == book.expected()
-    # Of these two, the second one is gone.
+    # The second of these two fills is gone.
     del book.fills[HK][served(book, 50)]
     for number in range(1, 9):
         asked, place = [], number
@@ -164,7 +165,8 @@ def test_an_empty_response_among_others_hides_nothing(filled, book, client):
 
 
 def test_a_fill_that_moves_to_a_page_that_was_read_is_not_gone(filled, book, client):
-    """A corrected one that the archive does not know, among more of one time than fit on a page."""
+    """A corrected fill that the archive does not know is among more fills of one time than fit on a
+    page."""
     now = book.now()
     at = now - 50 * DAY - HOUR
     block = [fill(n, at) for n in range(1000, 1120)]
@@ -174,7 +176,8 @@ def test_a_fill_that_moves_to_a_page_that_was_read_is_not_gone(filled, book, cli
     book.fills[HK][served(book, 1069)] = moved
 
     def remove(number):
-        """It is the first one of the second page, and then the last one of the first."""
+        """Removes a fill, which moves the first fill of the second page to the end of the first
+        page."""
         if number == 1:
             del book.fills[HK][served(book, 1119)]
             book.before_page = None
@@ -207,7 +210,7 @@ def test_an_earlier_start_is_read_and_covered(archive, book, client):
 
 
 def test_ten_thousand_fills_that_an_archive_lacks_are_read_in_parts(file, book, client):
-    """They are not held in memory at once, and others may write in between."""
+    """The fills are not held in memory at once, and others may write in between."""
     now = book.now()
     locks = []
     with bl.Archive(file) as archive:
@@ -224,7 +227,7 @@ def test_an_interrupted_update_is_finished_first(archive, book, client):
     now = book.now()
     book.fills[HK] = [fill(n, now - n * HOUR) for n in range(1, 1_500)]
     archive.update(client, fills=[HK])
-    # Fills of a time that is read again, then an error.
+    # Fills of a time that is read again come first, and then an error.
     book.fills[HK] = [{**one, "qty": "7"} for one in book.fills[HK]]
     book.failures[fills_path()] = [*[None] * 25, unavailable()]
     report = archive.update(client, fills=[HK], overlap=timedelta(days=80), on_error="collect")
@@ -245,10 +248,11 @@ def test_a_follower_of_changes_gets_those_that_are_gone_and_back(filled, book, c
     verified(filled, client)
     assert next(follower)["change"] == "back"
     follower.close()
-    # To others it is the same fill; the last of them comes again, as it was not received.
+    # For other followers it is the same fill; the last fill comes again, because it was not
+    # received.
     book.fills[HK].append(fill(1000, book.now()))
     assert followed(filled, client, 2, name="plain") == ["1", "1000"]
-    # One that has not had it gets it.
+    # A follower that has not received the fill gets it.
     assert sorted(followed(filled, client, 101, name="late")) == sorted(ids(book.fills[HK]))
 
 

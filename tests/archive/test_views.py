@@ -1,4 +1,4 @@
-"""The views of an archive, and those that users build on them: what they have stays as it is."""
+"""The views of an archive, and the views that users build on them, keep their columns."""
 
 from pathlib import Path
 
@@ -34,14 +34,14 @@ def columns(archive, view):
 
 
 def test_columns_keep_their_place_and_new_ones_come_last(filled, client):
-    """Also those that an endpoint no longer declares."""
+    """Columns that an endpoint no longer declares stay, too."""
     assert columns(filled, "kline") == ["key", "day", "close", "seen_at", "record"]
     later = kline(volume="integer", day="date")
     assert filled.update(client, lists=[(later, KEY)])
     assert columns(filled, "kline") == ["key", "day", "close", "seen_at", "record", "volume"]
     ((_, day, close, *_, volume),) = filled.sql("select * from kline")
     assert str(day) == "2026-01-02" and close is volume is None
-    # One of another type has it at once: nothing depends on it.
+    # A column of another type is replaced at once, because nothing depends on the view.
     assert filled.update(client, lists=[(kline(day="text"), KEY)])
     assert columns(filled, "kline") == ["key", "day", "close", "seen_at", "record", "volume"]
     assert filled.sql("select day from kline").to_dicts() == [{"day": "2026-01-02"}]
@@ -98,7 +98,7 @@ def test_a_view_that_makes_it_impossible_is_named_after_all_lists_were_updated(
     report = archive.update(client, **lists, on_error="collect")
     assert not report and [name for name, _ in report.errors] == ["views"]
     assert report.unchanged == 2
-    # Meanwhile it is as it was, also for new records; an archive is opened all the same.
+    # Meanwhile the view is unchanged, also for new records; the archive can still be opened.
     bl.Archive(address).close()
     assert str(archive.sql("select day from kline").to_dicts()[0]["day"]) == "2026-01-02"
     book.lists["/api/v1.0/quote/HK.00700/history-kline"].append({"day": "2026-01-05"})
@@ -114,7 +114,7 @@ def test_a_view_that_makes_it_impossible_is_named_after_all_lists_were_updated(
 def test_a_view_that_somebody_reads_shows_new_records_in_the_columns_that_it_has(
     address, connection, filled_in_postgres, book, client
 ):
-    """Also a field of another kind, which they have all once nobody reads it."""
+    """Views get a field of another kind, too, once nobody reads them."""
     import psycopg
 
     archive, path = filled_in_postgres, "/api/v1.0/quote/HK.00700/history-kline"
@@ -173,7 +173,7 @@ def test_a_long_reader_delays_a_view_and_blocks_nobody(
     outdated = "select name from archive_views where digest = 'older' order by 1"
     with psycopg.connect(address) as reader:
         reader.execute("select * from boardlot_archive.ipos")
-        # It does not wait for the reader, who is not gone.
+        # The update does not wait for the reader, which is still there.
         assert archive.update(client, ipos=["hk"])
         assert archive._database.read(outdated) == [("ipos",)]
         assert connection.execute("select count(*) from boardlot_archive.ipos").fetchone() == (0,)

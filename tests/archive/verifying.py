@@ -1,7 +1,7 @@
 """Random histories of fills at a service whose cursor counts rows, and of an archive that verifies.
 
 While an archive reads, fills are added, corrected and removed, responses are empty, pages are
-short, and the work is canceled. After a year, the service lists a fill no longer.
+short, and the work is canceled. After a year, the service no longer lists a fill.
 """
 
 import asyncio
@@ -31,13 +31,13 @@ class History:
         self.archive = bl.Archive(target, wait=60.0)
         self.number = 0
         now = self.book.now()
-        # More of them lately, some of the same time.
+        # More fills are recent than old, and some have the same time.
         size = self.chosen.choice([5, 60, 250])
         self.book.fills[self.key] = [
             self.new(now - self.chosen.choice([DAY, 60 * DAY, YEAR]) * n // size - n % 3)
             for n in range(1, size)
         ]
-        # Those that existed all the time since they were last looked at.
+        # The fills that have existed all the time since the last check.
         self.existed = {}
         self.removed = []
         self.delivered, self.state = Counter(), {}
@@ -52,7 +52,7 @@ class History:
         return fill(self.number, at, qty=str(self.chosen.randrange(10**9)))
 
     def change(self, at_rest):
-        """One change of the service's fills."""
+        """Makes one change of the service's fills."""
         now = self.book.now()
         kind = self.chosen.choice(["new", "late", "correct", "correct", "remove", "back", "older"])
         place = self.chosen.randrange(len(self.served)) if self.served else None
@@ -66,7 +66,7 @@ class History:
             changed = {"qty": str(self.chosen.randrange(10**9)), "updated_time": now}
             self.served[place] = {**self.served[place], **changed}
         elif kind == "older" and place is not None and at_rest:
-            # Not while it is read: then nothing could find it.
+            # Not during a read: no read could find such a change.
             one = self.served[place]
             changed = {"qty": str(self.chosen.randrange(10**9))}
             changed["updated_time"] = one["updated_time"] - self.chosen.randrange(DAY)
@@ -76,7 +76,7 @@ class History:
             self.existed.pop(self.removed[-1]["deal_id"], None)
 
     def forget(self):
-        """What the service lists no longer, since it is a year old."""
+        """Removes the fills that the service no longer lists because they are a year old."""
         oldest = self.book.now() - YEAR
         kept = [one for one in self.served if one["updated_time"] > oldest]
         for one in self.served:
@@ -97,7 +97,7 @@ class History:
             self.cancel()
 
     def run(self, step, disturbed, cancelled=False):
-        """Does a step, and says what it returned; `None` if it was cancelled or failed."""
+        """Does a step and returns its result; `None` if the step was cancelled or failed."""
         self.existed = {one["deal_id"]: one for one in self.served}
         self.left = self.chosen.randrange(1, 12) if cancelled else 0
         self.book.page = 50
@@ -115,7 +115,7 @@ class History:
         done = asyncio.run(work())
         self.book.before = None
         after = self.visible()
-        # It may have been corrected to an older time.
+        # A fill may have been corrected to an older time.
         hidden = {name for name in visible if name in self.existed and name not in after}
         assert not hidden, (hidden, done)
         if isinstance(done, bl.ConfigError):
@@ -137,7 +137,7 @@ class History:
         return self.archive.verify(client, fills=[self.key], **options)
 
     def check_at_rest(self):
-        """After a read at rest, the archive has what the service lists, and what is older."""
+        """Checks that, after a read at rest, the archive has all listed fills, and older ones."""
         self.forget()
         accepted = self.chosen.random() < 0.5
         report = self.run(lambda client: self.verify(client, accept_gone=accepted), False)
@@ -157,7 +157,8 @@ class History:
         check_columns(self.archive)
 
     def follow(self):
-        """A follower gets each version once, and one of changes all that happened."""
+        """Checks that a follower gets each version once, and a follower of changes gets all
+        changes."""
         changes = self.archive.changes("fills", self.key)
         found = self.visible()
         wanted = Counter(map(version, found.values())) - self.delivered
@@ -165,12 +166,12 @@ class History:
             with closing(
                 self.archive.follow(client, fills=self.key, every=0.01, name="plain")
             ) as plain:
-                # The last one was not received, and comes again.
+                # The last fill was not received, and comes again.
                 taken = Counter(map(version, take(plain, wanted.total())))
                 assert taken == wanted, (taken - wanted, wanted - taken)
                 self.delivered += taken
                 if wanted.total():
-                    # It is stored as received when the next one is requested.
+                    # A fill is stored as received when the next one is requested.
                     self.served.append(self.new(self.book.now()))
                     next(plain)
             if len(changes) > self.taken:
@@ -181,7 +182,7 @@ class History:
                 ) as changed:
                     for one in take(changed, len(changes) - self.taken):
                         self.apply(one)
-                    # The last one comes again.
+                    # The last change comes again.
                     self.taken = len(changes) - 1
 
     def apply(self, one):

@@ -5,7 +5,7 @@ import sys
 
 import boardlot as bl
 
-# Loads what another user may not be able to read.
+# Loads the modules now, since another user may not be able to read them.
 with bl.Archive(":memory:") as archive:
     archive.fills("1", "HK").all(), archive.sql("select 1")
 os.setgroups([])
