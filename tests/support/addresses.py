@@ -16,11 +16,12 @@ def held_port(port=0):
     A port that was merely found free may be another process's a moment later.
     """
     with socket.socket() as holder:
-        # On Linux, a server that sets it too, as servers do, can listen although this is bound.
+        # On Linux, a server that sets this option, too, as servers do, can listen although the port
+        # is bound.
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         holder.bind(("127.0.0.1", port))
         port = holder.getsockname()[1]
-        if sys.platform != "linux":  # It could not: there the port is merely found free.
+        if sys.platform != "linux":  # Elsewhere the port is only found free.
             holder.close()
         yield port
 

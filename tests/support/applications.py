@@ -25,7 +25,7 @@ def application(server, store=None, kind=bl.OAuthApp, confidential=True, **optio
 
 
 def session_of(begun):
-    """What an application keeps of a login that was begun."""
+    """The data that an application keeps of a login that was begun."""
     return {"state": begun.state, "code_verifier": begun.code_verifier}
 
 

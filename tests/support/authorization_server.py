@@ -1,7 +1,7 @@
 """Responses of the service's OAuth endpoints (section 4.1), and of three that a token opens.
 
-It issues and recognizes codes and tokens, and checks nothing else: the sandbox does that, and
-security/test_exchange.py looks at what is sent.
+The server issues and recognizes codes and tokens, and checks nothing else: the sandbox checks
+requests, and security/test_exchange.py looks at the requests that are sent.
 """
 
 import base64
@@ -36,10 +36,11 @@ class Client:
 
 
 class AuthorizationServer(StandInService):
-    """The kinds of its requests are `register`, `authorize`, `authorization_code`, `refresh_token`,
-    `clock` and `api`. All attributes may be set while it runs. `clients`, `codes`, `access` and
-    `refresh` are what it has issued, the last three with their scopes, and `secrets` all that
-    nobody may show. `rejection` is the response to an access token that is not valid.
+    """A server of OAuth endpoints, with requests of the kinds `register`, `authorize`,
+    `authorization_code`, `refresh_token`, `clock` and `api`. All attributes may be set while it
+    runs. `clients`, `codes`, `access` and `refresh` are those that it has issued, the last three
+    with their scopes, and `secrets` are all texts that nobody may show. `rejection` is the response
+    to an access token that is not valid.
     """
 
     def __init__(self):
@@ -58,7 +59,7 @@ class AuthorizationServer(StandInService):
         return KINDS.get((request.method, request.path), other)
 
     def expire(self):
-        """All access tokens end, before the time that they were issued for."""
+        """Ends all access tokens, before the time that they were issued for."""
         self.access.clear()
 
     def authorize(self, url, scopes=None):

@@ -1,4 +1,4 @@
-"""What a client makes of a response body."""
+"""The result that a client makes of a response body."""
 
 import boardlot as bl
 

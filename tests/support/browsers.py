@@ -1,4 +1,4 @@
-"""Programs in place of a browser, which note what they are opened with."""
+"""Programs in place of a browser, which note how they are opened."""
 
 import html
 import json
@@ -17,9 +17,10 @@ OPENERS = [
 
 
 def write_openers(folder):
-    """Programs in place of all browsers: each notes its arguments and does nothing else.
+    """Writes programs in place of all browsers: each notes its arguments and does nothing else.
 
-    They write into the folder `<their own folder>.noted`, by the path that they are started by.
+    They write into the folder `<their own folder>.noted`, beside the path by which they are
+    started.
     """
     # A path with a space would end the first line's program there.
     script = f"""\

@@ -11,7 +11,7 @@ from .threads import wait_until
 
 
 def call(flow, target=None, *, method="GET", host=None, headers=(), query=None):
-    """One request to the flow's listener; `query` goes to its own path."""
+    """Sends one request to the flow's listener; `query` goes to the listener's own path."""
     port, path = listener_address(flow)
     target = target if target is not None else f"{path}?{query}"
     host = f"Host: {host or f'127.0.0.1:{port}'}"
@@ -26,7 +26,7 @@ def visit(callback_url):
 
 
 def send_raw(port, data):
-    """Sends bytes and reads to the end; an empty `Reply` where the other side hung up."""
+    """Sends bytes and reads to the end; returns an empty `Reply` if the other side hung up."""
     raw = b""
     connection = socket.create_connection(("127.0.0.1", port), timeout=60)
     with connection, contextlib.suppress(ConnectionError):

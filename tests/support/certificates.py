@@ -1,6 +1,7 @@
 """The tests' certificate authority, and servers that are right or wrong in one way.
 
-Its certificate is a file beside this one; `python -m tests.support.certificates` writes it again.
+The authority's certificate is a file beside this one; `python -m tests.support.certificates` writes
+it again.
 """
 
 import datetime
@@ -70,7 +71,8 @@ class Authority:
         return paths
 
     def certificate(self):
-        """That of `ca_file`: valid on every machine, whatever its clock says."""
+        """The certificate of `ca_file`, which is valid on every machine, whatever its clock
+        says."""
         starts, ends = (datetime.datetime(year, 1, 1) for year in (2000, 2099))
         key = self._key.public_key()
         return signed(self._name, self._name, key, self._key, (), starts, ends, authority=True)
@@ -112,7 +114,7 @@ def authority():
 
 
 def bad_contexts():
-    """Three servers that nobody may trust: the TLS faults."""
+    """TLS contexts of three servers that nobody may trust."""
     return {
         "expired": authority().context(ends=NOW - DAY),
         "self-signed": authority().context(self_signed=True),

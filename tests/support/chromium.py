@@ -32,7 +32,7 @@ class Browser(webdriver.Chrome):
         if not script:
             content = {"profile.managed_default_content_settings.javascript": 2}
             options.add_experimental_option("prefs", content)
-        # With the path of a driver, Selenium looks for none, and downloads none.
+        # If Selenium is given the path of a driver, it does not look for one, and downloads none.
         log = str(folder / "chromedriver.log")
         # A proxy of the environment cannot reach the driver.
         proxies = patch.dict(os.environ, {"no_proxy": "localhost,127.0.0.1"})
@@ -51,7 +51,8 @@ class Browser(webdriver.Chrome):
         return self.find_elements(By.CSS_SELECTOR, selector)
 
     def named(self, selector, *words):
-        """The elements whose accessible name has one of the words, or `name` or `value` has."""
+        """The elements that have one of the words in their accessible name, `name`, `value` or
+        `id`."""
         pattern = re.compile("|".join(words), re.IGNORECASE)
 
         def names(element):
@@ -66,7 +67,7 @@ class Browser(webdriver.Chrome):
         return body.text
 
     def press(self, keys):
-        """Keys for whatever has the focus."""
+        """Sends keys to the element that has the focus."""
         ActionChains(self).send_keys(keys).perform()
 
     def wait(self, ready):
@@ -81,7 +82,7 @@ class Browser(webdriver.Chrome):
 
     @staticmethod
     def gone(element):
-        """True if the page that it was on has been left."""
+        """True if the browser has left the page that the element was on."""
         try:
             element.is_enabled()
         except StaleElementReferenceException:

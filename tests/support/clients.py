@@ -17,7 +17,8 @@ MODES = ["sync", "async"]
 def client_of(server, auth=None, **options):
     """A client for a test's server: signs with the test key by default, and does not retry.
 
-    A `StandInService` closes it at its end; for another address, that is the test's to do.
+    A `StandInService` closes the client at its end; a client for another address is closed by the
+    test.
     """
     options = {"auth": auth or api_key(), "max_retries": 0, "timeout": 20.0, **options}
     client = bl.Client(getattr(server, "base_url", server), **options)
@@ -29,8 +30,8 @@ def client_of(server, auth=None, **options):
 def run(mode, server, use, **options):
     """Runs `use(client)`, a coroutine function, with a client of the given mode.
 
-    It takes the client as an `AnyClient`, whose methods are the same for both: each behavior is
-    written once and tested with both. `server` is one, or the script of one.
+    `use` takes the client as an `AnyClient`, whose methods are the same for both kinds: each
+    behavior is written once and tested with both. `server` is a server, or the script of one.
     """
     if callable(server) or isinstance(server, list):
         with StandInService(server) as service:
@@ -94,7 +95,7 @@ class AnyClient:
 
 
 async def stream(iterable):
-    """What a pager of either kind yields."""
+    """Yields the items of a pager of either kind."""
     if hasattr(iterable, "__aiter__"):
         async for each in iterable:
             yield each
@@ -113,7 +114,7 @@ async def result_of(result):
 
 
 def same(left, right):
-    """Equality in which 1, 1.0 and True are three things, and so are 0.0 and -0.0."""
+    """True if two values are equal, where 1, 1.0 and True differ, and 0.0 and -0.0, too."""
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):

@@ -60,7 +60,7 @@ class Service:
             self.environment.pop(name, None)
 
     def install(self, folder: Path) -> None:
-        """Puts a program `boardlot` into the folder, and that before all others."""
+        """Puts a program `boardlot` into the folder, and the folder first on the path."""
         folder.mkdir()
         program(folder / "boardlot", f'exec "{sys.executable}" -m boardlot "$@"')
         self.environment["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
@@ -110,7 +110,7 @@ def in_a_terminal(
 
 def _read_all(terminal: int) -> str:
     parts = []
-    # Linux raises one when the other end is closed.
+    # Linux raises an error when the other end is closed.
     with contextlib.suppress(OSError):
         while part := os.read(terminal, 65536):
             parts.append(part)

@@ -7,7 +7,7 @@ import pytest
 
 
 class FailureReport:
-    """A plugin that ends a run with what repeats its failures."""
+    """A plugin that ends a run with the commands that repeat its failures."""
 
     def __init__(self, config):
         self._seed = config.getoption("seed")
@@ -49,5 +49,5 @@ def worker():
 
 
 def load():
-    """The machine's load, where it has one."""
+    """The machine's load, if the system tells it."""
     return " ".join(f"{part:.1f}" for part in os.getloadavg()) if hasattr(os, "getloadavg") else "?"

@@ -37,7 +37,7 @@ FILL = (
 
 
 def fills(count):
-    """Fills with names of both widths."""
+    """Fills with names in narrow and wide characters."""
     rows = [
         {
             "trd_side": "BUY" if i % 2 else "SELL",

@@ -47,13 +47,14 @@ def server():
 
 @pytest.fixture
 def place(tmp_path):
-    """The path of an encrypted store: in a folder that does not exist yet."""
+    """The path of an encrypted store, in a folder that does not exist yet."""
     return tmp_path / "tokens" / "boardlot.tokens"
 
 
 @pytest.fixture
 def login(server):
-    """A login that waits for its callback: in the end the real one still logs in."""
+    """A login that waits for its callback: at the end of the test, the real callback still logs
+    in."""
     from .logins import begin, finish_for_real, waiting
 
     flow = begin(server)

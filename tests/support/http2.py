@@ -20,14 +20,14 @@ from .service import RecordedRequest
 class Http2:
     """The HTTP/2 behavior of a service, and counts of the requests that it received and processed.
 
-    After `streams_each` requests of a connection it sends GOAWAY with the last of them, ignores
-    what comes later on it, and closes it once all have their response. `refused(number)` says of a
-    request, counted from 1, whether its stream is refused. On the first `full` connections it
-    allows one stream at a time and never responds; `limited` is set when the client knows of that.
-    With `debug_data`, each connection ends at once with a GOAWAY that contains it; of the first
-    `spent` connections, each ends at once with one that is no error. Of the first `cut` responses,
-    only half of the body is sent, and the stream is reset without an error; `with_length` says
-    whether responses announce their length.
+    After `streams_each` requests of a connection, the service sends GOAWAY with the last of them,
+    ignores later ones on this connection, and closes it once all have their response.
+    `refused(number)` is true if the stream of a request, counted from 1, is refused. On the first
+    `full` connections, the service allows one stream at a time and never responds; `limited` is set
+    when the client knows of the limit. With `debug_data`, each connection ends at once with a
+    GOAWAY that contains the data; each of the first `spent` connections ends at once with a GOAWAY
+    that is not an error. Of the first `cut` responses, only half of the body is sent, and the
+    stream is reset without an error; `with_length` is true if responses announce their length.
     """
 
     streams_each: int | None = None
@@ -44,7 +44,7 @@ class Http2:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def converse(self, connection, response_to):
-        """Speaks with one client; `response_to` is the service's."""
+        """Speaks with one client; `response_to` is the method of the service."""
         with self.lock:
             self.connections += 1
             full, spent = self.connections <= self.full, self.connections <= self.spent
@@ -67,7 +67,8 @@ class Http2:
                     if len(headers) == self.streams_each:
                         continue
                     headers[event.stream_id], last = event.headers, event.stream_id
-                # Once it is whole: one that still comes may break with the connection.
+                # Only a whole request is counted: one that is still arriving may break with the
+                # connection.
                 if not isinstance(event, h2.events.StreamEnded) or event.stream_id > last:
                     continue
                 responses += 1
@@ -84,7 +85,8 @@ class Http2:
             over = responses == self.streams_each
             out = state.data_to_send()
             if over:
-                # By hand: the library would refuse to read on, as a server at its end does not.
+                # Written by hand: the library would then refuse to read on, unlike a server at its
+                # end.
                 out += goaway(last)
             connection.sendall(out)
             if over:
@@ -112,7 +114,8 @@ def respond(state, stream_id, planned, with_length=False, is_cut=False):
 
 
 def close(connection):
-    """Ends TLS properly, and reads what is still on its way: else the end would be a reset."""
+    """Ends TLS properly, and reads the bytes that still arrive: otherwise the end would be a
+    reset."""
     with socket.socket(fileno=os.dup(connection.fileno())) as plain:
         with contextlib.suppress(OSError):
             connection.unwrap()
@@ -128,5 +131,5 @@ def frame(kind, payload):
 
 
 def goaway(last_stream, error=0, debug_data=b""):
-    """RFC 9113, section 6.8; NO_ERROR by default."""
+    """A GOAWAY frame (RFC 9113, section 6.8), with NO_ERROR by default."""
     return frame(0x7, last_stream.to_bytes(4, "big") + error.to_bytes(4, "big") + debug_data)

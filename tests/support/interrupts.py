@@ -9,10 +9,10 @@ import pytest
 
 
 def ends_at_once(work, name=signal.SIGINT, error=KeyboardInterrupt):
-    """A signal ends the call within a fifth of a second.
+    """Checks that a signal ends the call within a fifth of a second.
 
-    A busy machine may schedule this process late, and again when it is tried again; a call that
-    ends late by itself does so each time.
+    A busy machine may schedule this process late, even several times; a call that ends late by
+    itself does so each time.
     """
     assert any(interrupted(work, name, error) < 0.2 for _ in range(10))  # time: it is promised
 
@@ -23,10 +23,10 @@ def interrupted(work, name=signal.SIGINT, error=KeyboardInterrupt, clock=time.mo
 
     def interrupt():
         begun.wait()
-        # time: no event tells that the call blocks
+        # time: no event shows that the call blocks
         if not over.wait(0.1):
             sent.append(clock())
-            os.kill(os.getpid(), name)  # To the process, as a terminal does.
+            os.kill(os.getpid(), name)  # Sent to the process, as by a terminal.
 
     thread = threading.Thread(target=interrupt)
     thread.start()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .threads import wait_until
 
-# As it was before any test put stand-ins for browsers into it.
+# The environment before any test put stand-ins for browsers into it.
 ENVIRONMENT = dict(os.environ)
 BUS = Path(__file__).with_name("bus.conf")
 NEEDED = ("dbus-daemon", "gnome-keyring-daemon")

@@ -1,4 +1,4 @@
-"""The test keys, and what is signed with them (section 5.2)."""
+"""The test keys, and the lines that are signed with them (section 5.2)."""
 
 import base64
 import hashlib
@@ -54,7 +54,8 @@ def assert_signed(received, public_pem=PUBLIC_PEM):
 
 
 def secret_of(pem):
-    """The 32 secret bytes of an Ed25519 key (RFC 8410), and the text in the PEM that is theirs."""
+    """The 32 secret bytes of an Ed25519 key (RFC 8410), and the text in the PEM that encodes
+    them."""
     body = "".join(pem.splitlines()[1:-1])
     der = base64.b64decode(body)
     assert der[12:16] == b"\x04\x22\x04\x20", "the key is not where RFC 8410 puts it"

@@ -1,7 +1,7 @@
-"""After each test file: nothing that its tests opened is still there.
+"""Checks after each test file that nothing that its tests opened is still there.
 
-Garbage is collected at the end of a file, so that what was left to the collector is found where it
-was left, and not during a test of another file. Then no thread, socket, child process or temporary
+Garbage is collected at the end of a file, so that objects that were left to the collector are found
+there, and not during a test of another file. Then no thread, socket, child process or temporary
 folder may be left that was not there before the file, except those of fixtures that outlive it.
 """
 
@@ -27,7 +27,8 @@ PROCESS_WIDE = {
     "multiprocessing.forkserver": "one for each process that used the start method forkserver",
     "Dask-Offload": "distributed's, one for each process",
 }
-# For threads, sockets and children that are about to end: only what never ends is a leak.
+# Seconds for threads, sockets and children that are about to end: only one that never ends is a
+# leak.
 DEADLINE = 60.0
 
 
@@ -39,17 +40,18 @@ class LeakGuard:
         self._before = frozenset()
         self._shared = set()
         self._temporary = Path(tempfile.mkdtemp(prefix="boardlot-tests-"))
-        # At the end, after multiprocessing has removed its own within: it is imported later.
+        # Removes the folder at the end, after multiprocessing, which is imported later, has removed
+        # its own folder in it.
         atexit.register(shutil.rmtree, self._temporary, ignore_errors=True)
-        # PostgreSQL, which refuses to be root, has a folder of its own within.
+        # PostgreSQL, which refuses to run as root, has a folder of its own in this one.
         self._temporary.chmod(0o711)
         # pytest keeps its own folders, for those who look into them after a failure.
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
-        # A folder of this process alone: what is found in it is of its own tests.
+        # A folder of this process alone: everything in it belongs to its own tests.
         os.environ["TMPDIR"] = tempfile.tempdir = str(self._temporary)
 
     def pytest_collection_finish(self):
-        # The runtime of the core, once it has begun, has sockets to the end of the process.
+        # Starts the core's runtime, which keeps its sockets to the end of the process.
         boardlot.generate_key()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -67,12 +69,12 @@ class LeakGuard:
                 pytest.fail(
                     "\n".join(["left open by this file:", *starmap(described, left)]), False
                 )
-            # What is left is modules, which later collections need not look at again.
+            # Only modules are left, which later collections need not look at again.
             gc.freeze()
         return result
 
     def pytest_sessionfinish(self):
-        # Some modules complain at the end of a process if what they made is not collected.
+        # Some modules complain at the end of a process if their objects are not collected.
         gc.unfreeze()
 
     @pytest.hookimpl(wrapper=True)
@@ -85,12 +87,12 @@ class LeakGuard:
         return result
 
     def _left(self):
-        """The things that were opened since the file began, and do not end."""
+        """The things that were opened since the file began, and do not go away."""
         release_caches()
         gc.collect()
         end = time.monotonic() + DEADLINE
         while left := self._open() - self._before - self._shared:
-            if time.monotonic() > end:  # time: an event that can be seen in no other way
+            if time.monotonic() > end:  # time: nothing else shows that such a thing never ends
                 break
             time.sleep(0.02)  # time: between two looks at what is about to end
             gc.collect()
@@ -101,12 +103,14 @@ class LeakGuard:
 
     def _folders(self):
         found = (path.name for path in self._temporary.iterdir())
-        # That of multiprocessing is the process's: its servers have their sockets there.
+        # The folder of multiprocessing belongs to the process: its servers have their sockets
+        # there.
         return {("folder", name) for name in found if not name.startswith("pymp-")}
 
 
 def described(kind, name):
-    """What was left open; of a socket, its line in the system's tables: addresses and state."""
+    """Describes a thing that was left open; a socket by its line in the system's tables, which has
+    addresses and state."""
     for table in ("tcp", "tcp6", "udp", "unix") if kind == "socket" else ():
         file = Path("/proc/self/net", table)
         for line in file.read_text().splitlines() if file.exists() else ():
@@ -116,7 +120,7 @@ def described(kind, name):
 
 
 def release_caches():
-    """Closes what libraries keep for the next use in this process."""
+    """Closes everything that libraries keep for the next use in this process."""
     if partitions := sys.modules.get("boardlot._support.engines.partitions"):
         partitions._client.cache_clear()
     if (dask := sys.modules.get("dask.threaded")) and dask.default_pool:
@@ -129,16 +133,16 @@ def threads():
     return {
         ("thread", f"{thread.name} {thread.ident}")
         for thread in threading.enumerate()
-        # The other kind: a thread of the core that ran Python once.
+        # A dummy is a thread of the core that ran Python once.
         if not isinstance(thread, threading._DummyThread)
         and not any(name in thread.name for name in PROCESS_WIDE)
-        # pytest-timeout's, which ends with the test.
+        # A timer is pytest-timeout's, which ends with the test.
         and not isinstance(thread, threading.Timer)
     }
 
 
 def sockets():
-    """Sockets, where the system lists a process's files."""
+    """Sockets of this process, if the system lists its files."""
     found = set()
     descriptors = Path("/proc/self/fd")
     for descriptor in descriptors.iterdir() if descriptors.exists() else ():

@@ -35,7 +35,8 @@ def quotes(client):
 
 
 def in_a_thread(work):
-    """A blocking call in a thread of its own, so that the test can play the browser: its future."""
+    """Starts a blocking call in a thread of its own, so that the test can play the browser; returns
+    its future."""
     pool = ThreadPoolExecutor(1)
     call = pool.submit(work)
     pool.shutdown(wait=False)
@@ -47,7 +48,7 @@ def waiting(flow):
 
 
 def finish_for_real(server, flow, login):
-    """The real callback still works, whatever came before it."""
+    """Checks that the real callback still works, whatever came before it."""
     status, _, _ = visit(server.authorize(flow.url))
     assert status == 200
     oauth = login.result(90)
@@ -73,7 +74,7 @@ def tells_to_log_in(error):
 
 
 def expired_login(server, end="found out", store=None, **options):
-    """A login whose access token has expired: as its "lifetime" says, or before that."""
+    """A login whose access token has expired, at the end of its "lifetime" or earlier."""
     server.token_lifetime = 0 if end == "lifetime" else 3600
     oauth = sign_in(server, store, **options)
     server.token_lifetime = 3600

@@ -8,7 +8,7 @@ from .service import response
 START, END = 1780000000000000, 1787000000000000
 RANGE = {"start": START, "end": END}
 
-# How each pager is called, and where its cursor travels.
+# The arguments of each pager's method.
 CALLS = {
     "plate_stocks": (["HK.BK1001"], {}),
     "crypto_orders": ([7], {}),
@@ -17,7 +17,7 @@ CALLS = {
 
 
 def cursor_of(received):
-    """The cursor that a request carries; None where it carries none."""
+    """The cursor of a request; None if the request has none."""
     if received.method == "POST":
         return json.loads(received.body)["next_key"]
     return dict(parse_qsl(received.query, keep_blank_values=True)).get("page_flag")

@@ -19,5 +19,5 @@ def fills(*pages):
 
 
 def serve(script):
-    """Its time bounds a range that the caller left open."""
+    """Starts a service with a clock, whose time bounds a range that the caller left open."""
     return StandInService(script, clock=0.0)

@@ -14,7 +14,7 @@ import psycopg
 from .addresses import held_port
 from .threads import wait_until
 
-# The user that the server runs as if the tests are run by root, which it refuses to be.
+# The user that the server runs as if root runs the tests: the server refuses to run as root.
 OWNER = "postgres"
 DATABASES = itertools.count()
 OPTIONS = "-h 127.0.0.1 -k '' -F -N 40 -B 16MB -c full_page_writes=off -c autovacuum=off -c jit=off"
@@ -28,9 +28,9 @@ def folder_of_programs():
 
 
 class Postgres:
-    """A running server; `address()` makes a database of its own, or empties one that was `spared`.
+    """A running server; `address()` makes a new database, or empties one that was given to `spare`.
 
-    To make one takes a third of a second, and as long to remove it with the server.
+    Making a database takes a third of a second, and removing it with the server takes as long.
     """
 
     def __enter__(self):
@@ -57,7 +57,7 @@ class Postgres:
         self._control("start", f"{OPTIONS} -c port={self.port}")
 
     def stop(self):
-        """At once, as if the machine had failed; what was committed remains."""
+        """Stops the server at once, as if the machine had failed; committed data remain."""
         if (self._folder / "data" / "postmaster.pid").exists():
             self._control("stop")
 
@@ -127,17 +127,17 @@ class Standby(Postgres):
             folder_of_programs() / "pg_basebackup",
             self._primary._address("postgres"),
         )
-        # `-R`: it goes on following.
+        # `-R`: the server continues to follow the primary.
         words = [program, "-d", primary, "-D", self._folder / "data", "-R", "--no-sync", "-cfast"]
         done = subprocess.run(words, capture_output=True, text=True, cwd="/", **self._user)
         assert done.returncode == 0, done.stderr
 
     def of(self, address):
-        """The address here of a database of the primary."""
+        """The address, on this server, of a database of the primary."""
         return self._address(address.rpartition("/")[2])
 
     def wait_until_it_has(self, address):
-        """Waits until all that was written before the call is here too."""
+        """Waits until this server, too, has everything that was written before the call."""
         with psycopg.connect(address, autocommit=True) as connection:
             (written,) = connection.execute("select pg_current_wal_lsn()").fetchone()
         with psycopg.connect(self.of(address), autocommit=True) as connection:
@@ -189,7 +189,7 @@ class Pooler:
             return True
 
     def kill(self):
-        """As by `kill -9`."""
+        """Ends PgBouncer as by `kill -9`."""
         self._process.kill()
         self._process.wait()
 

@@ -21,7 +21,7 @@ def python(code, *args, env=None, **options):
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, args)]
     options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, **options}
     environment = {**os.environ, **(env or {})}
-    # In the C locale, a child writes what it cannot decode as the bytes that it was.
+    # In the C locale, a child writes undecodable text as its original bytes.
     return subprocess.Popen(
         command, env=environment, text=True, errors="backslashreplace", cwd=ROOT, **options
     )
@@ -46,7 +46,7 @@ def run_python(code, *args, env=None, seconds=60.0, status=0):
 def run_child(module, *, seconds=0.0, grace=180.0, **options):
     """Runs `python -m tests.<module>` and returns what it reports.
 
-    `seconds` are for its work, `grace` is for its start and for ending what it has begun.
+    `seconds` are for its work, and `grace` is for its start and for ending its work.
     """
     options = {"seconds": seconds, "grace": grace, **options}
     words = [f"--{name}={value}" for name, value in options.items()]
@@ -70,7 +70,7 @@ class Child(RuntimeError):
 
 @contextlib.contextmanager
 def full_disk(size):
-    """No file of this process grows beyond so many bytes, as on a full disk (POSIX)."""
+    """Keeps files of this process from growing beyond `size` bytes, as on a full disk (POSIX)."""
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -82,7 +82,7 @@ def full_disk(size):
 
 
 def forked(work, fork=None):
-    """Forks a child that does `work` and ends; its id."""
+    """Forks a child that does `work` and ends; returns its id."""
     child = (fork or os.fork)()
     if child == 0:
         signal.alarm(240)
@@ -98,12 +98,12 @@ LIBRARIES = {"arrow": "pyarrow", "batches": "pyarrow", "pandas": "pandas", "pola
 
 
 def has_libraries_of(words):
-    """True if the libraries of frames are there: on a new kind of CPython they may not be."""
+    """True if the frame libraries are installed; for a new kind of CPython they may not exist."""
     return all(find_spec(library) for word, library in LIBRARIES.items() if word in words)
 
 
 def options_of(*names):
-    """The options of a child, which ends itself with all stacks where it takes too long."""
+    """The options of a child, which prints all stacks and ends if it takes too long."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--grace", type=float, default=30.0)

@@ -1,4 +1,4 @@
-"""Between client and service: a proxy that passes bytes on."""
+"""A proxy between client and service, which passes bytes on."""
 
 import selectors
 import socket
@@ -9,10 +9,10 @@ from .service import StandInService, reset, shut_down
 class Proxy(StandInService):
     """Listens on 127.0.0.1 and passes each connection on to the port `target`.
 
-    With a TLS `context` it ends TLS there. `host` is the name in `base_url`. With `tunnels` it is a
-    CONNECT proxy for those names: they map `host:port` to a local port, `asked` are the request
-    lines that came in, and `authorizations` their Proxy-Authorization headers. `refusal` is sent
-    instead of a tunnel if it is set.
+    With a TLS `context`, the proxy ends TLS. `host` is the name in `base_url`. With `tunnels`,
+    which map `host:port` to a local port, it is a CONNECT proxy for these names; `asked` are the
+    request lines that it received, and `authorizations` their Proxy-Authorization headers. If
+    `refusal` is set, it is sent instead of a tunnel.
     """
 
     def __init__(self, target=None, context=None, *, host="127.0.0.1", tunnels=None, refusal=None):
@@ -27,7 +27,7 @@ class Proxy(StandInService):
         return self
 
     def end_connections(self, way):
-        """Ends what is open ("closed", "reset" or "silent"); returns how many that were."""
+        """Ends the open connections ("closed", "reset" or "silent"); returns their number."""
         with self._lock:
             ended = self.connections - self._silenced
             for connection in ended:

@@ -1,6 +1,7 @@
-"""A sandbox in a process of its own, so that its memory and its files are its own.
+"""A sandbox in a process of its own, so that its memory and files are not the test's.
 
-Lines of JSON: its address on stdout, keys on stdin, their ids on stdout.
+The process writes its address to stdout, reads keys from stdin, and writes their ids to stdout, as
+lines of JSON.
 """
 
 import json
@@ -14,7 +15,7 @@ from .processes import ROOT
 
 
 class SandboxProcess:
-    """Runs until it is left; the options are those of `boardlot.Sandbox`."""
+    """Runs until the `with` block ends; the options are those of `boardlot.Sandbox`."""
 
     def __init__(self, **options):
         self._options = options
@@ -32,7 +33,7 @@ class SandboxProcess:
         self._process.stdout.close()
 
     def new_key(self):
-        """The id and the PEM of a key that it knows."""
+        """The id and the PEM of a new key that the sandbox knows."""
         made = bl.generate_key()
         self._process.stdin.write(json.dumps(made.public_pem) + "\n")
         self._process.stdin.flush()
@@ -62,7 +63,7 @@ def allow_many_files():
     except ImportError:
         return 512
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # Where there is no limit, macOS accepts no more than this.
+    # If there is no limit, macOS still accepts no more than this.
     most = hard if hard != resource.RLIM_INFINITY else 10_240
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     return most

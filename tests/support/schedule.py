@@ -1,7 +1,7 @@
 """Assigns tests to processes: whole files, the longest first, by recorded durations.
 
-What the tests of a file share is made once, and no core waits for a long file at the end. The
-marker `xdist_group` would not do: with pytest 9.2 and pytest-xdist 3.8 it has no effect.
+Fixtures that the tests of a file share are made once, and no core waits for a long file at the end.
+The marker `xdist_group` would not do: with pytest 9.2 and pytest-xdist 3.8 it has no effect.
 """
 
 import collections
@@ -16,10 +16,10 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).parents[2]
-# For each unit its seconds, and the part of them in which it used a processor:
-# `--record-durations` writes it.
+# The seconds of each unit, and the part of them in which it used a processor; `--record-durations`
+# writes the file.
 DURATIONS = ROOT / "tests" / "durations.json"
-# Shorter durations are not recorded. A file that is not recorded comes after those that are.
+# Shorter durations are not recorded. Files that are not recorded come last.
 SHORTEST = 2.0
 # Folders with one server for all of their files.
 WHOLE = {"tests/archive"}
@@ -35,8 +35,8 @@ def unit_of(nodeid):
 def order(durations):
     """The units, the longest first, those that compute and those that wait in turn.
 
-    If all processes waited at the same time, the cores would be idle. A unit computes if it does
-    so more than half of the units do: on a busy machine, all of them wait for a processor too.
+    If all processes waited at the same time, the cores would be idle. A unit computes if it uses a
+    processor more than the median unit: on a busy machine, all units also wait for a processor.
     """
     longest = sorted(durations, key=lambda unit: (-durations[unit][0], unit))
     usual = statistics.median(share for _, share in durations.values())
@@ -63,17 +63,17 @@ def shuffled(items, seed):
 
 
 def rank(nodeid):
-    """The place of a test's unit in the order of their starts."""
+    """The position of a test's unit in the order in which units start."""
     unit = unit_of(nodeid)
     return FIRST.index(unit) if unit in FIRST else len(FIRST)
 
 
 class LongestFirst(LoadScopeScheduling):
-    """Gives a process the next unit when it has all but finished the last."""
+    """Gives a process the next unit when it has almost finished the last."""
 
     def __init__(self, config, log=None):
         super().__init__(config, log)
-        # Its own order is by the number of tests.
+        # pytest-xdist's own order is by the number of tests.
         config.option.loadscopereorder = False
 
     def _split_scope(self, nodeid):
@@ -107,7 +107,8 @@ class DurationRecorder:
 
 
 def updated(recorded, totals):
-    """The durations with those of a new run, sorted; what is nearly the same stays as it is."""
+    """The durations with those of a new run, sorted; a duration that is nearly the same stays
+    unchanged."""
     recorded = {unit: old for unit, old in recorded.items() if (ROOT / unit).exists()}
     for unit, (seconds, used) in totals.items():
         share = round(min(1.0, used / max(seconds, 0.01)), 1)
@@ -120,6 +121,6 @@ def updated(recorded, totals):
 
 
 def processor_time():
-    """The seconds that this process and its children used a processor."""
+    """The seconds in which this process and its children used a processor."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system

@@ -80,7 +80,7 @@ def crash_report(error):
 
 
 class LogCapture(logging.Handler):
-    """All that is logged while it is entered, whatever its level."""
+    """Captures everything that is logged within the `with` block, at any level."""
 
     NAMES = ("boardlot.http", "boardlot.retry", "boardlot.auth")
     LOGGERS = (logging.getLogger(), *map(logging.getLogger, NAMES))
@@ -106,8 +106,8 @@ class LogCapture(logging.Handler):
 
 
 def variables_with(secret, error):
-    """The variables of frames that have the secret: of boardlot's, and of those that boardlot's
-    call, in an error and in all that it came from."""
+    """The variables that contain the secret, in frames of boardlot and in frames that boardlot
+    calls, of an error and of all its causes."""
     found, waiting, seen = [], [error], set()
     while waiting:
         one = waiting.pop()
@@ -120,7 +120,7 @@ def variables_with(secret, error):
             inside = inside or frame.f_code.co_filename.startswith(PACKAGE)
             if inside:
                 itself = frame.f_locals.get("self")
-                # Some reporters show the attributes of the object whose method it is.
+                # Some reporters show the attributes of the object whose method the frame is.
                 attributes = [("attributes", getattr(itself, "__dict__", {}))]
                 found += [
                     f"{frame.f_code.co_filename} {frame.f_code.co_name}: {name}"

@@ -1,7 +1,8 @@
 """A stand-in for the service: one small HTTP server over loopback, whose faults are data.
 
-It knows nothing of the service: it records the raw bytes of every request and plays a script, so
-that what goes over the wire can be compared with the service document and with nothing else.
+The server knows nothing of the service: it records the raw bytes of every request and plays a
+script, so that the bytes on the wire can be compared with the service document and with nothing
+else.
 """
 
 import collections
@@ -59,7 +60,7 @@ class RecordedRequest(SplitTarget):
 
     @property
     def everything(self):
-        """All bytes that the client sent, to look for what must not be in them."""
+        """All bytes that the client sent, to look for texts that must not be in them."""
         headers = "".join(f"{name}: {value}\n" for name, value in self.headers)
         return f"{self.method} {self.target}\n{headers}\n".encode("latin-1") + self.body
 
@@ -72,7 +73,7 @@ class RecordedRequest(SplitTarget):
 
 @dataclass
 class Response:
-    """One response, and what goes wrong while it is sent.
+    """One response, and the faults while it is sent.
 
     `chunks` are sent with chunked transfer coding, `pause` seconds apart (a function makes endless
     ones as they are sent); `truncate` promises the whole body and closes the connection after that
@@ -111,12 +112,12 @@ def gzipped(body):
 class Fault:
     """The failure of one request to an endpoint.
 
-    It comes after `delay` and once `until` is set. `drop` closes before anything is done, `lost`
-    does the work and closes without a response; `error` is an OAuth error, `status` alone is a
-    response without any JSON; `body` is sent as it is; `change` replaces fields of the right
-    response, where None removes a field; `rewrite` makes the body that is sent of the right one;
-    `echo` rejects with everything that was sent as the description, in the spelling of `spell`;
-    `raw` makes the bytes that are sent in place of a response, from the request.
+    The failure comes after `delay` and once `until` is set. `drop` closes the connection before any
+    work is done; `lost` does the work and closes without a response; `error` is an OAuth error;
+    `status` alone is a response without any JSON; `body` is sent as it is; `change` replaces fields
+    of the right response, where None removes a field; `rewrite` makes the body to send from the
+    right one; `echo` rejects the request with everything that was sent as the description, in the
+    spelling of `spell`; `raw` makes the bytes to send instead of a response, from the request.
     """
 
     delay: float = 0.0
@@ -166,11 +167,12 @@ def echoed(request, spell=unquote):
 class StandInService:
     """Responds with `script`: a list of responses, in order, or a callable that takes the request.
 
-    A request beyond the end of a list is recorded like the others and gets 500. `faults[kind]`, by
-    what `kind_of` returns for a request, is a list of `Fault`, used up one a request, or one
-    `Fault` for all of them; it may be changed at any time. With `clock`, its time is that many
-    seconds ahead of this machine's; requests for it are responded to beside the script and recorded
-    in `asked_for_time`. With `context` it speaks TLS, and with `http2` (an `http2.Http2`) HTTP/2.
+    A request beyond the end of a list is recorded like the others and gets 500. `faults[kind]`,
+    where `kind_of` returns the kind of a request, is a list of `Fault`, of which each request uses
+    up one, or one `Fault` for all requests; it may be changed at any time. With `clock`, the
+    service's time is that many seconds ahead of this machine's; requests for the time are responded
+    to without the script and recorded in `asked_for_time`. With `context` the service speaks TLS,
+    and with `http2` (an `http2.Http2`) HTTP/2.
     """
 
     def __init__(self, script=(), clock=None, context=None, http2=None):
@@ -193,7 +195,8 @@ class StandInService:
         return [request for request in self.received if self.kind_of(request) == kind]
 
     def __enter__(self):
-        # The callbacks left on it run first, such as the clients of `client_of`.
+        # Callbacks of this stack run first at the end, such as those that close the clients of
+        # `client_of`.
         self.stack = contextlib.ExitStack()
         self.listen()
         scheme = "http" if self.context is None else "https"
@@ -265,7 +268,7 @@ class StandInService:
                     return
 
     def response_to(self, request):
-        """Records a request; returns its next response, right or wrong."""
+        """Records a request; returns the response to it, right or wrong."""
         if self._clock is not None and request.path.endswith("/server-time"):
             self.asked_for_time.append(request)
             return response({"server_time_ms": str(int(1000 * (time.time() + self._clock)))})
@@ -366,7 +369,8 @@ def read_chunks(stream):
 def shut_down(connection):
     """Ends the wait of a thread that reads or writes."""
     with contextlib.suppress(OSError):
-        # After its own one, an `SSLSocket` would read what has arrived without decrypting it.
+        # After a shutdown of its own, an `SSLSocket` would read the bytes that have arrived without
+        # decrypting them.
         socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 

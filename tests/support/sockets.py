@@ -1,4 +1,4 @@
-"""The open files of this process, and its sockets, as the system tells of each."""
+"""The open files and the sockets of this process, as the system describes each."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ def own_sockets():
     """
     found = []
     for entry in OPEN_FILES.iterdir():
-        # Those that are closed by now are not asked.
+        # Files that are closed by now are skipped.
         with contextlib.suppress(OSError):
             descriptor = os.dup(int(entry.name))
             if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):

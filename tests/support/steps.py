@@ -1,4 +1,4 @@
-"""Calls of functions, of which each in turn is met by something."""
+"""Counts calls of functions, and runs something before a chosen one."""
 
 
 class Steps:

@@ -1,4 +1,4 @@
-"""Stores for tests: a custom one, one in a file, and what is on the disk."""
+"""Stores for tests, in a dict and in a file, and the files on the disk."""
 
 import contextlib
 import stat
@@ -17,7 +17,7 @@ ways = pytest.mark.parametrize("way", ["load", "save"])
 
 
 class DictStore:
-    """A custom store: the three methods of the interface, and the calls of them."""
+    """A custom store with the three methods of the interface, which counts saves."""
 
     def __init__(self):
         self.kept = {}
@@ -47,14 +47,15 @@ def saved(place, value=CANARY):
 
 @contextlib.contextmanager
 def untouched(folder):
-    """The files that hold something are the same afterwards, and nothing new holds anything."""
+    """Checks that the files with content are the same afterwards, and that no new file has
+    content."""
     before = data_files(folder)
     yield
     assert data_files(folder) == before
 
 
 def refused(place, passphrase=PASSPHRASE, way="load"):
-    """A `StoreError` that names the file and the way out."""
+    """Returns the `StoreError`, after checks that it names the file and has a hint."""
     with pytest.raises(bl.StoreError) as caught:
         store = store_at(place, passphrase)
         store.load(KEY) if way == "load" else store.save(KEY, b"new")
@@ -70,13 +71,13 @@ def files_of(folder):
 
 
 def data_files(folder):
-    """The files that hold something: the lock file is empty or named as one."""
+    """The files with content, without the lock file, which is empty or has "lock" in its name."""
     found = files_of(folder).items()
     return {path: data for path, data in found if data and "lock" not in path.name}
 
 
 def open_bits(folder):
-    """The paths that others may do anything with, below a folder and the folder itself."""
+    """The paths to which other users have any right: a folder, and everything below it."""
     places = [Path(folder), *Path(folder).rglob("*")]
     modes = {path: stat.S_IMODE(path.lstat().st_mode) for path in places}
     return {str(path): oct(mode) for path, mode in modes.items() if mode & 0o077}

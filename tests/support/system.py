@@ -1,7 +1,7 @@
-"""Programs of the system that some tests need: those of tests/system-packages.txt.
+"""Programs of the system that some tests need, from the packages in tests/system-packages.txt.
 
-A test that needs one that is not there is skipped with a reason from here. On a machine of
-continuous integration, where they can be installed, that is a failure: see tests/conftest.py.
+A test whose program is missing is skipped with a reason from here. In continuous integration, where
+programs can be installed, the skip is a failure: see tests/conftest.py.
 """
 
 import os
@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-# As it was before any test put stand-ins for browsers into it.
+# The environment before any test put stand-ins for browsers into it.
 ENVIRONMENT = dict(os.environ)
-# Elsewhere some of these programs do not exist.
+# On other systems, some of these programs do not exist.
 IN_CI = os.environ.get("CI") == "true" and sys.platform == "linux"
 HOW = "tools/install-test-packages installs it"
 
@@ -67,6 +67,6 @@ def need_postgres():
 def need_pooler():
     """Skips a test without PgBouncer, or a PostgreSQL server for it."""
     need_postgres()
-    # It is where the programs of root are.
+    # PgBouncer is in the folder of root's programs.
     if shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin") is None:
         pytest.skip(not_installed("pgbouncer"))

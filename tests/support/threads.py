@@ -1,4 +1,4 @@
-"""Work in many threads at the same time, and waiting for what they do."""
+"""Work in many threads at the same time, and waiting for conditions."""
 
 import threading
 import time
@@ -22,7 +22,7 @@ def outcomes_of_threads(number, work):
 
 
 def wait_until(condition, what="it"):
-    """Waits until the condition is true; returns what it was."""
+    """Waits until the condition is true, and returns its value."""
     end = time.monotonic() + 90
     while not (found := condition()):
         # time: for a condition that never comes

@@ -4,7 +4,7 @@ side and a status that its documentation does not name.
 
 from datetime import datetime, timedelta, timezone
 
-# Half past one at night in Hong Kong, of the next day.
+# Half past one at night in Hong Kong, on the next day.
 NOW = datetime.now(timezone.utc).replace(hour=0, minute=0, second=0, microsecond=0)
 EVENING = NOW - timedelta(days=10, hours=6, minutes=30)
 
@@ -30,10 +30,10 @@ BEFORE = [
     fill(1, "OK", "BUY", "HK.00700", "100", "2.50", 0, 0),
 ]
 CORRECTED = fill(1, "OK", "BUY", "HK.00700", "300", "2.50", 0, 8)
-# It arrives after others with a later time.
+# This fill arrives after others that have a later time.
 LATE = fill(6, "OK", "BUY", "HK.00005", "10", "60.00", 4, 4)
 AFTER = [CORRECTED, BEFORE[0], LATE, *BEFORE[1:4]]
-# Without what no documentation names.
+# The fills without values that the documentation does not name.
 USUAL = [fill for fill in AFTER if fill["deal_id"] not in ("4", "5")]
 
 SHARES = {

@@ -1,4 +1,5 @@
-"""Vectors: requests and responses of the service document by hand, and the cases of other tests."""
+"""Vectors: requests and responses written by hand from the service document, and cases of other
+tests."""
 
 import json
 from pathlib import Path
@@ -9,7 +10,7 @@ VECTORS = Path(__file__).parent.parent / "vectors"
 
 
 def table(name):
-    """The cases of a file: calls, command lines and values, with what is expected of each."""
+    """The cases of a file: calls, command lines and values, each with its expected result."""
     return json.loads((VECTORS / f"{name}.json").read_text("utf-8"))
 
 
@@ -24,7 +25,8 @@ def endpoint_vectors():
 
 
 def with_result(case, rows):
-    """A case with its result: if it names none and no error, the `rows` of all its responses."""
+    """A case with its result: if the case has neither a result nor an error, the `rows` of all its
+    responses."""
     if "result" in case or "error" in case:
         return case
     result = []
