@@ -1,7 +1,8 @@
-"""Holds what the package is made of to licenses, sources and known advisories: `make audit`.
+"""Checks the licenses, sources and known advisories of everything in the package: `make audit`.
 
-Licenses, bans and sources are judged anywhere. Advisories come from services on the internet:
-where one cannot be reached, this says so and continues, except on GitHub, where that fails too.
+Licenses, bans and sources are judged anywhere. Advisories come from services on the internet: if
+one cannot be reached, this program says so and continues, except on GitHub, where that is a
+failure, too.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from pathlib import Path
 CARGO_DENY = Path("target/tools/bin/cargo-deny").absolute()
 PIP_AUDIT = [sys.executable, "-m", "pip_audit", "--no-deps", "--disable-pip"]
 ON_GITHUB = os.environ.get("GITHUB_ACTIONS") == "true"
-# Exceptions for Python packages, by the advisory's name; each is in SECURITY.md with a date.
+# Exceptions for Python packages, by the name of the advisory; SECURITY.md has each with a date.
 ACCEPTED: tuple[str, ...] = ()
 
 
 def main() -> int:
-    """Runs all audits; 0 where none found anything."""
+    """Runs all audits; returns 0 if none found anything."""
     problems = [
         *audit("licenses, bans and sources of crates", deny("bans", "licenses", "sources")),
         *(unreachable("crates", why) if (why := rust_service_fault()) else audit_crates()),
@@ -33,7 +34,7 @@ def main() -> int:
 
 
 def audit(what: str, command: list[str | Path], given: str | None = None) -> list[str]:
-    """Runs a command that prints what it found; the problem in one line, if there is one."""
+    """Runs a command that prints its findings; returns the problem in one line, if there is one."""
     done = subprocess.run(command, input=given, text=True, check=False)
     if done.returncode:
         return [f"{what}: see above; an exception needs a line in SECURITY.md"]
@@ -55,7 +56,7 @@ def deny(*checks: str) -> list[str | Path]:
 
 
 def rust_service_fault() -> str | None:
-    """Fetches the database of advisories; why that failed, if it did."""
+    """Fetches the database of advisories; returns the reason if that failed."""
     fetched = subprocess.run(
         [CARGO_DENY, "fetch", "db"], capture_output=True, text=True, check=False
     )
@@ -70,10 +71,10 @@ def audit_crates() -> list[str]:
 
 
 def python_service_fault() -> str | None:
-    """Audits pip alone; why nothing is known of that, if so.
+    """Audits pip alone; returns the reason if nothing is known of it.
 
-    A mirror of the index may serve packages and not advisories, which `pip-audit` would
-    take for packages without any.
+    A mirror of the index may serve packages but no advisories; `pip-audit` would take these
+    packages for ones without advisories.
     """
     command = [*PIP_AUDIT, "--format", "json", "--requirement", "/dev/stdin"]
     probe = subprocess.run(
@@ -87,7 +88,7 @@ def python_service_fault() -> str | None:
 
 
 def audit_pip() -> list[str]:
-    """Audits what this environment has installed: every extra, and the tools."""
+    """Audits the packages that are installed in this environment: every extra, and the tools."""
     freeze = [sys.executable, "-m", "pip", "freeze", "--exclude-editable"]
     installed = subprocess.run(freeze, capture_output=True, text=True, check=True).stdout
     accepted = [part for name in ACCEPTED for part in ("--ignore-vuln", name)]

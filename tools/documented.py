@@ -1,8 +1,9 @@
-"""The API pages' view of the compiled module, as an extension of griffe.
+"""An extension of griffe that completes the compiled module for the API pages.
 
-Griffe reads docstrings from the compiled module and the types of arguments from its stub. Left to
-do here: constructors, which only the stub shows; what only a base has; names that mean nothing
-outside the stub; and the sections of each docstring, which tools/reference.py writes.
+Griffe reads docstrings from the compiled module and the types of arguments from its stub. This
+extension adds constructors, which only the stub shows, and members that only a base class has; it
+replaces names that mean nothing outside the stub; and it adds the sections of each docstring, which
+tools/reference.py writes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 EXAMPLE = re.compile(r"^( *)>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
 FENCED = r"\1```pycon\n\g<0>\n\1```"
-# The page that shows a method of the clients at work, if it is not `service`; the page links back.
+# The page that shows a method of the clients in use, if it is not `service`; the page links back.
 GUIDES = {
     "ipo_list": "ipo-calendar",
     "dividends": "many-symbols",
@@ -41,7 +42,7 @@ GUIDES = {
     "paginate": "paging",
     "explain": "signing",
 }
-# The page about all that a class has, or a module.
+# The page about a whole class or module.
 PAGES = {
     "ApiKey": "signing",
     "Archive": "archive",
@@ -83,7 +84,7 @@ PAGES = {
 }
 # Python classes that are made by `__new__`.
 VALUES = ("endpoint.DateRange", "endpoint.Endpoint", "rate_limit.RateLimit", "sandbox.Faults")
-# How a method came to be is of no use to who calls it.
+# Callers of a method do not need to know how it was defined.
 IDLE_LABELS = {"builtin", "class-attribute", "instance-attribute", "method descriptor"}
 
 
@@ -98,7 +99,7 @@ class Documented(griffe.Extension):
         for name, kind in list(core.members.items()):
             own = stub.members.get(name)
             if isinstance(kind, griffe.Alias) and isinstance(own, griffe.Class):
-                # Of a file of the stub that exports all of its names.
+                # The stub imports all names of this file.
                 core.set_member(name, own)
                 shown = pkg.members.get(name)
                 # The package may show a class of its own above this one.
@@ -126,7 +127,7 @@ class Documented(griffe.Extension):
                 thing.annotation = _plain(thing.annotation, stub)
 
     def _complete(self, pkg: griffe.Module) -> None:
-        """Writes the sections of what the API pages show."""
+        """Writes the sections of everything that the API pages show."""
         shown = dict(_shown(pkg))
         texts = {name: one.docstring.value for name, one in shown.items() if one.docstring}
         # Docstrings name classes and functions without the modules in which they are.
@@ -159,7 +160,7 @@ def _shown(pkg: griffe.Module) -> Iterator[tuple[str, Any]]:
 
 
 def _parameters(one: griffe.Function | griffe.Class) -> list[str]:
-    """The names of what is passed."""
+    """The names of the parameters that callers pass."""
     parameters = list(one.parameters)
     bound = [it for it in parameters[:1] if it.name in ("self", "cls")]
     named = [it for it in parameters if not str(it.kind.value).startswith("variadic")]
@@ -167,7 +168,7 @@ def _parameters(one: griffe.Function | griffe.Class) -> list[str]:
 
 
 def _links(name: str, text: str, shown: dict[str, Any]) -> list[str]:
-    """What to see also: its guide, its twin, and what its docstring names."""
+    """The links to see also: the guide, the twin, and everything that the docstring names."""
     first, _, method = name.partition(".")
     is_client = first in ("Client", "AsyncClient")
     bases = map(_base, getattr(shown.get(first), "bases", []))
@@ -183,7 +184,7 @@ def _links(name: str, text: str, shown: dict[str, Any]) -> list[str]:
 
 
 def _kinds_of(base: str, stub: griffe.Module) -> list[str]:
-    """The classes that have this base: what they inherit is shown as their own."""
+    """The classes that have this base: inherited members are shown as their own."""
     classes = (one for one in stub.members.values() if isinstance(one, griffe.Class))
     return [one.name for one in classes if base in map(_base, one.bases)]
 
@@ -207,8 +208,8 @@ def _take_constructors(pkg: griffe.Module, kinds: tuple[str, ...]) -> None:
 
 
 def _take_constructor(kind: griffe.Class, stub: griffe.Class) -> None:
-    """Show `__new__` of a class as what its name is called with."""
-    # Of overloads, the last one takes the most.
+    """Show `__new__` of a class as its constructor."""
+    # The last overload takes the most arguments.
     made = (stub.overloads.get("__new__") or [stub.members.get("__new__")])[-1]
     if "__new__" in kind.members:
         kind.del_member("__new__")
@@ -220,7 +221,8 @@ def _take_constructor(kind: griffe.Class, stub: griffe.Class) -> None:
 
 
 def _take_from_base(kind: griffe.Class, base: griffe.Class) -> None:
-    """Give a class what its base has: whole members, and docstrings of those it types again."""
+    """Give a class the members of its base, or only their docstrings if the class types them
+    again."""
     for name, member in base.members.items():
         own = kind.members.get(name)
         if name.startswith("_") or isinstance(member, griffe.Alias):
@@ -240,10 +242,10 @@ def _within(module: griffe.Object) -> Iterator[griffe.Object]:
 
 
 def _spell_out(function: griffe.Function, stub: griffe.Module) -> None:
-    """Write the values that are allowed where the stub has a name of its own for them."""
+    """Write the allowed values in place of a name that only the stub has for them."""
     parameters = list(function.parameters)
     if parameters and parameters[0].name == "self":
-        # Positional only, it would leave its slash behind.
+        # A positional-only parameter would leave its slash behind.
         parameters[0].kind = griffe.ParameterKind.positional_or_keyword
     for parameter in parameters:
         parameter.annotation = _plain(parameter.annotation, stub)

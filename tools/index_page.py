@@ -1,8 +1,8 @@
 """Runs a builder while README.md is the page of the package index: `index_page.py maturin ...`.
 
 The page of a version cannot be changed after the upload: its links lead to the version's tag, its
-pictures have addresses, and it says how to install a release. maturin reads it from README.md,
-which has its own text again when the command has ended.
+pictures have addresses, and it says how to install a release. maturin reads the page from
+README.md, which has its own text again after the command.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def written(file: Path = README) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    # Else it would end without restoring the file.
+    # Otherwise the signal would end the program before it restores the file.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     with written():
         code = subprocess.run(sys.argv[1:], check=False).returncode

@@ -1,11 +1,12 @@
 """Changes the core in one place at a time and sees whether a test notices: `tools/nightly/mutants`.
 
-`.cargo/mutants.toml` says which files are changed and which tests run. A change that no test
-notices fails this, unless `tests/mutants.toml` lists it with a reason; a listed one that is noticed
-by now fails it too, so that the list stays true. Files as arguments restrict it to them.
+`.cargo/mutants.toml` says which files are changed and which tests run. This program fails if no
+test notices a change, unless `tests/mutants.toml` lists the change with a reason; it also fails if
+a listed change is noticed by now, so that the list stays true. Arguments are the files to change,
+by default all.
 
 A change is named by file, function and what was changed, without line numbers: the list outlives
-edits elsewhere in the file. Where a function has several places of one name, `count` says how many.
+edits elsewhere in the file. If a function has several changes of one name, `count` is their number.
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ import tomllib
 CARGO_MUTANTS = Path("target/tools/bin/cargo-mutants").absolute()
 OUT = Path("target/mutants")
 ACCEPTED = Path("tests/mutants.toml")
-# Seconds that the tests of one change get; five times what the unchanged core took, if more.
+# Seconds that the tests of one change get, or five times the seconds of the unchanged core, if
+# more.
 TIMEOUT = 15
-# Exit codes of cargo-mutants if changes were missed or timed out: judged below.
+# Exit codes of cargo-mutants if changes were missed or timed out, which are judged below.
 FINISHED = (0, 2, 3)
 
 
 def main(files: list[str]) -> int:
-    """Runs it; 0 where just the accepted changes survived."""
+    """Runs cargo-mutants; returns 0 if exactly the accepted changes survived."""
     began = time.monotonic()
     outcomes = run(files)
     survived = Counter(name(one) for one in outcomes if one["summary"] == "MissedMutant")
@@ -44,7 +46,7 @@ def main(files: list[str]) -> int:
         for mutant, count in survived.items()
         if count > accepted[mutant]
     ]
-    # A change that is not made any more is not tried: its entry is stale as well.
+    # A change that cargo-mutants no longer makes is not tried: its entry is stale, too.
     examined = {mutant.partition(":")[0] for mutant in tried}
     problems += [
         f"{ACCEPTED} lists what a test notices or what is gone: {mutant}"
@@ -58,7 +60,7 @@ def main(files: list[str]) -> int:
 
 
 def run(files: list[str]) -> list[dict[str, object]]:
-    """Every change that compiles, with what became of it; a time-out was noticed."""
+    """Every change that compiles, with its outcome; a time-out counts as noticed."""
     OUT.mkdir(parents=True, exist_ok=True)
     command: list[str | Path] = [
         CARGO_MUTANTS,
@@ -70,7 +72,7 @@ def run(files: list[str]) -> list[dict[str, object]]:
     ]
     command += ["--minimum-test-timeout", str(TIMEOUT), "--jobs", "1"]
     command += ["--no-shuffle", "--colors", "never"]
-    # Built there once, the dependencies serve every later run.
+    # Dependencies are built in this folder once, for every later run.
     environment = {**os.environ, "CARGO_TARGET_DIR": str((OUT / "build").absolute())}
     done = subprocess.run(command, env=environment, check=False)
     if done.returncode not in FINISHED:
@@ -82,7 +84,7 @@ def run(files: list[str]) -> list[dict[str, object]]:
 
 
 def configuration(files: list[str]) -> Path:
-    """The configuration, for these files alone if there are any: options can only add files."""
+    """The configuration, restricted to these files if there are any: options can only add files."""
     settings = tomllib.loads(Path(".cargo/mutants.toml").read_text())
     if files:
         settings["examine_globs"] = files

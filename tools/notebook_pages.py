@@ -21,7 +21,7 @@ def write() -> None:
 
 
 def described(page: str) -> str:
-    """The page with the heading above each chart as its alternative text, for who cannot see it."""
+    """The page, in which the alternative text of each chart is the heading above it."""
     heading, in_code = "", False
     lines = []
     for line in page.splitlines(keepends=True):

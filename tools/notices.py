@@ -36,7 +36,7 @@ STANDARD_LIBRARY = {
     "authors": ["The Rust Project contributors"],
 }
 LICENSE_FILE = re.compile(r"(licen[cs]e|copying|copyright|notice|unlicense)", re.IGNORECASE)
-# Sources of other projects in a crate, which have files of their own.
+# Sources of other projects within crates, which have license files of their own.
 BUNDLED = ("aws-lc/", "c_src/", "vendor/dbus/")
 RULE = "\n" + "-" * 100 + "\n"
 
@@ -52,13 +52,13 @@ def linked(*, offline: bool = False) -> list[dict[str, Any]]:
 
 
 def linked_for(target: str, offline: bool) -> Iterator[dict[str, Any]]:
-    """Those for one system."""
+    """The packages for one system."""
     how = ["--format-version=1", "--locked", f"--filter-platform={target}"]
     command = ["cargo", "metadata", *how, *(["--offline"] if offline else [])]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     linked = crates.linked(target, offline=offline)
     for package in json.loads(said.stdout)["packages"]:
-        # boardlot's own have no source.
+        # boardlot's own packages have no source.
         if package["source"] and crates.Crate(package["name"], package["version"]) in linked:
             yield package
 
@@ -69,7 +69,7 @@ def texts_of(package: dict[str, Any]) -> list[str]:
     files = [path for path in folder.iterdir() if path.is_file() and is_license(path)]
     license = package["license"] or ""
     if "MIT" in license and "AND" not in license:
-        # Each of the others would do as well, and MIT is the shortest.
+        # Any one of the licenses would do, and MIT is the shortest.
         files = [path for path in files if "MIT" in path.name.upper()] or files
     for inside in BUNDLED:
         below = (folder / inside).rglob("*")

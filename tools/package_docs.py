@@ -1,7 +1,7 @@
 """Writes `python/boardlot/docs.html`: the pages that a first month needs, as one page.
 
-`boardlot open docs` opens it where no network and no site is. `make package-docs` runs this; a test
-fails if the page is out of date.
+`boardlot open docs` opens it if there is no network or no site. `make package-docs` runs this; a
+test fails if the page is out of date.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import markdown
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGE = ROOT / "python" / "boardlot" / "docs.html"
-# In this order. Those that change with every feature are on the site only.
+# The pages, in this order. Pages that change with every feature are only on the site.
 PAGES = [
     "connect", "service", "not-documented", "cheat-sheet", "glossary", "signing", "login",
     "profiles", "proxies", "time-ranges", "many-symbols", "ipo-calendar", "command-line", "shell",
@@ -57,7 +57,8 @@ def text() -> str:
 
 
 def _linked(source: str) -> str:
-    """Links to pages that are here lead there, others are words: the site has them."""
+    """Keeps links to pages that are included, and makes words of the others, whose pages are on the
+    site."""
 
     def link(match: re.Match[str]) -> str:
         page = (match[1] or "").removesuffix(".md")

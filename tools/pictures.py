@@ -1,7 +1,7 @@
-"""The pictures of the README and the start page, made from the real thing.
+"""Makes the pictures of the README and the start page from real output.
 
-`terminal.svg` is what `boardlot demo` prints in a terminal, and `notebook.png` shows cells of a
-stored notebook with their outputs, drawn by Chromium.
+`terminal.svg` shows the output of `boardlot demo` in a terminal, and `notebook.png` shows cells of
+a stored notebook with their outputs, drawn by Chromium.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from pygments.lexers import PythonLexer
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 LARGEST = 300_000
-# A phone of 390 pixels draws lines of so many characters with letters of 12 pixels.
+# A phone of 390 pixels draws lines of this many characters with letters of 12 pixels.
 COLUMNS = 48
-# The picture ends after so many tables: the demo shows data first.
+# The picture ends after this many tables: the demo shows data first.
 TABLES = 2
 CHARACTER, LINE, MARGIN = 8.4, 19, 18
 STYLE = re.compile(r"\x1b\[([\d;]*)m")
@@ -57,7 +57,7 @@ COLORS = {
     "2": "#9ca3af",
 }
 NOTEBOOK = ROOT / "notebooks" / "1-quickstart.ipynb"
-# Each with the cell below it.
+# The headings to show, each with the cell below it.
 HEADINGS = ("## A frame", "## A chart")
 
 
@@ -74,7 +74,7 @@ def terminal_output(command: list[str]) -> list[str]:
         while True:
             try:
                 output += os.read(reader, 65536)
-            except OSError:  # the terminal's other end is closed
+            except OSError:  # the other end of the terminal is closed
                 break
         if process.wait() != 0:
             raise SystemExit(output.decode())
@@ -154,7 +154,7 @@ def notebook_page() -> str:
 
 
 def chart() -> str:
-    """The notebook's chart, with letters that can be read where it is small."""
+    """The notebook's chart, with letters that can be read in a small picture."""
     with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
         figure, ax = plt.subplots(figsize=(4.76, 3), dpi=200, layout="constrained")
         plots.dividends(client.dividends("HK.00700"), ax=ax)

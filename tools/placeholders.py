@@ -1,7 +1,9 @@
-"""Lists what the first publisher has to fill in: `placeholders.py` fails while there is any.
+"""Lists the placeholders that the first publisher has to fill in: `placeholders.py` fails if there
+is any.
 
-Addresses of the project, the hash of the source archive in the recipe for conda-forge, and
-sentences that are true only before the first release, which `placeholders.py --released` replaces.
+Placeholders are addresses of the project, the hash of the source archive in the recipe for
+conda-forge, and sentences that are true only before the first release, which `placeholders.py
+--released` replaces.
 """
 
 from __future__ import annotations
@@ -19,13 +21,13 @@ AFTERWARDS = "tools/conda/recipe.yaml"
 
 def repository() -> str:
     """The address of the repository that pyproject.toml has."""
-    # Not by tomllib, which CPython 3.10 lacks.
+    # tomllib would do, but CPython 3.10 lacks it.
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     (found,) = re.findall(r'^Repository = "(.+)"$', text, re.MULTILINE)
     return str(found)
 
 
-# By file: what is true only before the first release, and what to say from then on.
+# For each file, the texts that are true only before the first release, and their replacements.
 _BEFORE_A_RELEASE = {
     "README.md": {
         r"""No release is on a package index yet, so pip compiles boardlot, in about five minutes.
@@ -101,7 +103,7 @@ pip does not find `boardlot[pandas]`: install the library itself, `pip install p
 workflow has run yet. The""": " The",
     },
 }
-# With the address of the repository as it is by now.
+# The same texts with the current address of the repository.
 BEFORE_A_RELEASE = {
     name: {
         before.replace("https://example.com/boardlot/source", repository()): after

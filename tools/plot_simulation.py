@@ -1,4 +1,5 @@
-"""Plots what `PLOT=FILE tools/nightly/simulate` has written, into docs/pictures/fleet.png."""
+"""Plots the file that `PLOT=FILE tools/nightly/simulate` has written, into
+docs/pictures/fleet.png."""
 
 import json
 import sys

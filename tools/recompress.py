@@ -1,6 +1,6 @@
 """Compresses wheels 3 % further than maturin, as far as deflate goes: `recompress.py WHEEL...`.
 
-Takes half a minute for each. What is in the wheel stays the same, bit for bit.
+Each wheel takes half a minute. Its contents stay the same, bit for bit.
 """
 
 import sys
@@ -22,7 +22,7 @@ class Deflate:
         return b""
 
     def flush(self) -> bytes:
-        # Without the head and the checksum of zlib's own format.
+        # The data without the header and the checksum of zlib's own format.
         compressed: bytes = zopfli.zlib.compress(bytes(self._data), numiterations=5)
         return compressed[2:-4]
 

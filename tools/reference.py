@@ -1,7 +1,7 @@
-"""The sections of the API pages, made from docstrings: what each part of a call is, in one form.
+"""Makes the sections of the API pages from docstrings, in one form for every part of a call.
 
-A docstring says in prose or in lists what its parameters are, what it returns and raises; its class
-shows each method in one example. From them, from the signature and from the table of endpoints this
+A docstring describes parameters, results and errors in prose or in lists; its class shows each
+method in one example. From these, from the signature and from the table of endpoints, this module
 writes Google's sections: every callable has the same parts, and nothing is written twice.
 """
 
@@ -27,7 +27,7 @@ RAISES = re.compile(r"\braises?\b", re.IGNORECASE)
 NAMED = re.compile(r"(?:\ba |\ban )?`([A-Z]\w+)`\s*")
 REFERENCE = re.compile(r"\b(?:see|errors of)\s+`(?:boardlot\.)?([\w.]+)`")
 
-# Of parameters that docstrings mention only in passing.
+# Descriptions of parameters that docstrings mention only in passing.
 PARAMETERS = {
     "account": "only of this account; by default of all",
     "algorithm": '`"Ed25519"` or `"RSA-SHA256"`',
@@ -56,7 +56,7 @@ PARAMETERS = {
     "user": "the id of the user in your application",
     "value": "the record to look for",
 }
-# Classes whose methods work whatever was called before.
+# Classes whose methods do not depend on earlier calls.
 CHANGELESS = ("ApiKey", "Records", "Sandbox", "calendar.IpoCalendar")
 
 # This one shows the rows of another.
@@ -72,9 +72,9 @@ class Reference:
     def complete(
         self, name: str, text: str, parameters: list[str], returns: bool, links: list[str]
     ) -> str:
-        """The docstring of `name`, a class or what is in one, with all its sections.
+        """The docstring of `name`, a class or a member of one, with all its sections.
 
-        `returns` is true if there is something to return; `links` are what to see also.
+        `returns` is true if there is something to return; `links` are the names to see also.
         """
         method = name.rpartition(".")[2]
         owned = name.rpartition(".")[0]
@@ -100,7 +100,7 @@ class Reference:
                 one
                 for one in _sentences([prose, more] if is_owner else [more])
                 if _concerns(one, method)
-                # Of a class, these are what its constructor raises.
+                # For a class, these are the errors of its constructor.
                 and (not is_owner or not one.startswith("Raises ") or "its methods" in one)
             )
         prose, given = _split_off(prose, lambda one: one.startswith(("Returns ", "A pager over ")))
@@ -124,7 +124,7 @@ class Reference:
         return "\n\n".join(filter(None, (*out, documented_in(name))))
 
     def _around(self, name: str, text: str, seen: set[str] | None = None) -> list[str]:
-        """The docstrings to which it and its class refer."""
+        """The docstrings to which this docstring and its class refer."""
         seen = {name, name.rpartition(".")[0]} if seen is None else seen
         texts = []
         for other in REFERENCE.findall(text):
@@ -136,7 +136,7 @@ class Reference:
 
 
 def parts(text: str) -> tuple[str, dict[str, str], str]:
-    """Its prose, its sections by name, and its example."""
+    """The prose of a docstring, its sections by name, and its example."""
     examples = [match[0] for match in EXAMPLE.finditer(text)]
     text = EXAMPLE.sub("", text)
     sections = {match[1]: match[2] for match in SECTION.finditer(text)}
@@ -166,7 +166,7 @@ def _line(text: str) -> str:
 
 
 def _listed(match: re.Match[str], described: dict[str, str], parameters: Iterable[str]) -> str:
-    """Takes a list item that describes parameters into `described`."""
+    """Moves a list item that describes parameters into `described`."""
     names = re.findall(r"`(\w+)`", match[1])
     if not set(names) <= set(parameters):
         return match[0]
@@ -185,7 +185,7 @@ def _sentences(texts: Iterable[str]) -> list[str]:
 
 
 def _about(parameter: str, texts: Iterable[str]) -> str:
-    """The item of a list or a section about a parameter, or the sentence."""
+    """The item of a list or a section, or the sentence, about a parameter."""
     mentioned = ""
     for text in texts:
         listed = dict(items(parts(text)[1].get("Args", "")))
@@ -202,7 +202,7 @@ def _about(parameter: str, texts: Iterable[str]) -> str:
 
 
 def _split_off(prose: str, chosen: Callable[[str], bool]) -> tuple[str, list[str]]:
-    """The prose without the chosen sentences, and those."""
+    """The prose without the chosen sentences, and the chosen sentences."""
     taken: list[str] = []
     left: list[str] = []
     for paragraph in prose.split("\n\n"):
@@ -216,7 +216,7 @@ def _split_off(prose: str, chosen: Callable[[str], bool]) -> tuple[str, list[str
 
 
 def _raised(sentences: Iterable[str]) -> dict[str, str]:
-    """The errors that sentences name, each with when it is raised."""
+    """The errors that sentences name, each with the condition under which it is raised."""
     found: dict[str, str] = {}
     for sentence in (" ".join(one.split()) for one in sentences):
         names = [one for one in NAMED.finditer(sentence) if is_error(one[1])]
@@ -243,7 +243,7 @@ def _concerns(sentence: str, method: str) -> bool:
 
 
 def _returned(sentence: str) -> str:
-    """What it returns, by the first sentence of its docstring."""
+    """The description of the result, from the first sentence of a docstring."""
     found = re.search(r"\b[rR]eturns (.*)", sentence)
     return found[1] if found else sentence
 
@@ -254,9 +254,9 @@ def is_error(name: str) -> bool:
 
 
 def sliced(method: str, text: str, has_state: bool) -> str:
-    """What an example of a class does with one of its methods, and what that needs.
+    """The statements of a class's example that call a method, and the statements that these need.
 
-    If the object has a state, that includes the calls that may have changed it.
+    If the object has a state, these include the calls that may have changed it.
     """
     examples = doctest.DocTestParser().get_examples(text)
     chosen = next(
@@ -265,14 +265,14 @@ def sliced(method: str, text: str, has_state: bool) -> str:
     if chosen is None:
         return ""
     end = chosen
-    # What is shown next is what it has done.
+    # The next statement shows the effect of the call.
     if not examples[end].want and end + 1 < len(examples) and examples[end + 1].want:
         end += 1
     defined = set[str]().union(*map(_defined, examples))
     needed, kept = set[str](), []
     for at in range(end, -1, -1):
         names = {one.id for one in _nodes(examples[at]) if isinstance(one, ast.Name)}
-        # What is only shown changes nothing but an iterator.
+        # A statement that only shows something changes nothing but an iterator.
         is_shown = bool(examples[at].want) and "iterator" not in text
         changed = names if has_state and not is_shown else set()
         changes = (changed | _defined(examples[at])) & needed
@@ -305,7 +305,8 @@ def _defined(example: doctest.Example) -> set[str]:
 
 
 def documented_in(name: str) -> str:
-    """Where the service's documentation describes a method of the clients and its records."""
+    """The sections in which the service's documentation describes a client's method and its
+    records."""
     method = name.rpartition(".")[2]
     row = re.search(rf"^\| \[`{method}`\].*\| ([\d.]+) \|$", ENDPOINTS, re.MULTILINE)
     if row is None or not name.startswith(("Client.", "AsyncClient.")):

@@ -21,7 +21,7 @@ SYSTEMS = (
 # Any CPython from 3.10 on; the free-threaded 3.14, which has no stable ABI; any from 3.15 on, with
 # the interpreter lock or without (PEP 803).
 INTERPRETERS = ("cp310-abi3", "cp314-cp314t", "cp315-abi3.abi3t")
-# In the `.dist-info` folder of each wheel.
+# Files in the `.dist-info` folder of each wheel.
 HELD = (
     *("licenses/LICENSE-APACHE", "licenses/LICENSE-MIT", "licenses/THIRD-PARTY-NOTICES"),
     "sboms/boardlot.cyclonedx.json",
@@ -55,7 +55,7 @@ def expected(version: str) -> set[str]:
 
 
 def wrong(folder: Path, version: str) -> Iterator[str]:
-    """Yields what is missing, too much, or not what its name says."""
+    """Yields the files that are missing, superfluous, or not what their name says."""
     found = {path.name for path in folder.iterdir()}
     for name in sorted(expected(version) - found):
         yield f"missing: {name}"
@@ -68,7 +68,7 @@ def wrong(folder: Path, version: str) -> Iterator[str]:
 
 
 def wrong_inside(wheel: Path, version: str) -> Iterator[str]:
-    """Yields what in a wheel contradicts its name, or is missing."""
+    """Yields the parts of a wheel that are missing or contradict its name."""
     if wheel.stat().st_size > WHEEL_MAX_BYTES:
         yield f"{wheel.stat().st_size} bytes, more than {WHEEL_MAX_BYTES}"
     info = f"boardlot-{version}.dist-info"
@@ -83,7 +83,7 @@ def wrong_inside(wheel: Path, version: str) -> Iterator[str]:
     tags = {line.removeprefix("Tag: ") for line in lines if line.startswith("Tag: ")}
     if tags != tags_of(wheel.name):
         yield f"is tagged {', '.join(sorted(tags))}"
-    # The builders replace it by the page of tools/index_page.py.
+    # The builders replace the README by the page of tools/index_page.py.
     if (ROOT / "README.md").read_text(encoding="utf-8").strip() in metadata:
         yield "describes boardlot by README.md as it stands"
     for name in HELD:

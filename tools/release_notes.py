@@ -1,6 +1,7 @@
-"""Prints what CHANGELOG.md says of a version: `release_notes.py 0.1.0`.
+"""Prints the section of CHANGELOG.md on a version: `release_notes.py 0.1.0`.
 
-The release workflow makes the notes at GitHub of it. The heading is `## 0.1.0 (2027-01-31)`.
+The release workflow makes GitHub's release notes of the output. The heading is `## 0.1.0
+(2027-01-31)`.
 """
 
 import re
@@ -14,7 +15,7 @@ def notes(changelog: str, version: str) -> str:
     """The section of a version, without its heading.
 
     Raises:
-        ValueError: There is no section with a date, or it is empty.
+        ValueError: There is no section with a date, or the section is empty.
     """
     heading = rf"^## {re.escape(version)} \(\d{{4}}-\d\d-\d\d\)$"
     _, *after = re.split(heading, changelog, maxsplit=1, flags=re.MULTILINE)

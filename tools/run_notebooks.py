@@ -1,7 +1,7 @@
-"""Runs the notebooks from top to bottom and keeps what they show: all of them, or those named.
+"""Runs all notebooks, or those that are named, from top to bottom, and stores their outputs.
 
 Each runs in an empty folder, against the sandbox that it starts. Times of runs and versions of
-Python are not kept, so that nothing changes but what is shown; charts are kept small.
+Python are not stored, so that only outputs change; charts are kept small.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ def run_in(folder: str, notebook: nbformat.NotebookNode) -> nbformat.NotebookNod
     with TemporaryDirectory() as sockets:
         resources = {"metadata": {"path": folder}}
         options = {"timeout": 300, "startup_timeout": 120, "record_timing": False}
-        # A kernel on a busy machine sends what one cell prints in several parts.
+        # On a busy machine, a kernel may send the output of one cell in several parts.
         options["coalesce_streams"] = True
         client = NotebookClient(notebook, kernel_name="python3", resources=resources, **options)
         manager = client.create_kernel_manager()
@@ -54,7 +54,7 @@ def run_in(folder: str, notebook: nbformat.NotebookNode) -> nbformat.NotebookNod
 
 
 def shrink(notebook: nbformat.NotebookNode) -> None:
-    """Give its charts a palette of 64 colors, which a chart does not exceed to the eye."""
+    """Give the notebook's charts a palette of 64 colors, which look the same to the eye."""
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if "image/png" in output.get("data", {}):

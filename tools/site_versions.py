@@ -1,9 +1,9 @@
 """Combines a site with those of earlier releases: `site_versions.py VERSION SITE EARLIER PAGES`.
 
 PAGES gets the newest site at its root, each release in a folder of its name, and `versions.json`,
-from which the header of the pages in these folders reads what to offer. EARLIER is a folder with
-the archive of each release's site, `site-VERSION.tar.gz`, as this program writes it; that of
-VERSION is added.
+from which the header of the pages in these folders reads the versions to offer. EARLIER is a folder
+with the archive of each release's site, `site-VERSION.tar.gz`, as this program writes it; the
+archive of VERSION is added.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import sys
 import tarfile
 from pathlib import Path
 
-# Of a page's settings. The menu looks for `versions.json` one folder above the site: the root has
-# none there.
+# Parts of a page's settings. The menu looks for `versions.json` one folder above the site, where
+# the root has none.
 WITHOUT_MENU, WITH_MENU = '"version":null', '"version":{"provider":"mike"}'
 ARCHIVE = re.compile(r"site-(\d+\.\d+\.\d+)\.tar\.gz")
 

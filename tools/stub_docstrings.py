@@ -1,7 +1,7 @@
 """Writes the docstrings of the compiled module into its stub, where type checkers look for them.
 
-They are written once, as doc comments in `src/`; `make stubs` copies them, and a test fails if
-the stub has others.
+Docstrings are written once, as doc comments in `src/`; `make stubs` copies them, and a test fails
+if the stub has others.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ NO_BODY = re.compile(r"\s*\.\.\.\s*$")
 def completed(text: str) -> str:
     """A file of the stub with the docstring of every public definition and member."""
     lines = text.splitlines()
-    # From the end, so that the line numbers before it stay right.
+    # Inserts from the end, so that line numbers before each insertion stay right.
     for node, docstring in sorted(documented(ast.parse(text)), key=lambda one: -one[0].lineno):
         _write(lines, node, docstring)
     return "\n".join(lines) + "\n"
 
 
 def documented(stub: ast.Module) -> Iterator[tuple[Documented, str]]:
-    """Everything public in a file of the stub, with its docstring in the compiled module."""
+    """Yields everything public in a file of the stub, with its docstring in the compiled module."""
     for node in _definitions(stub.body):
         thing = getattr(_core, node.name)
         yield node, _docstring_of(thing)
@@ -41,7 +41,8 @@ def documented(stub: ast.Module) -> Iterator[tuple[Documented, str]]:
 
 
 def _definitions(body: list[ast.stmt]) -> Iterator[Documented]:
-    """The public definitions of a body: of overloads the first, of a property its getter."""
+    """The public definitions of a body: the first of several overloads, and the getter of a
+    property."""
     seen: set[str] = set()
     for node in body:
         if isinstance(node, Documented) and not node.name.startswith("_") and node.name not in seen:

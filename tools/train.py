@@ -1,4 +1,5 @@
-"""What `make wheel` runs with an instrumented build, so that the compiler knows which code is hot.
+"""The program that `make wheel` runs with an instrumented build, so that the compiler knows which
+code is hot.
 
 Needs nothing but the package: rows come from its own sandbox and from pages made here.
 """
@@ -37,12 +38,12 @@ class Stream(ctypes.Structure):
 
 
 def read_arrow(rows: Any) -> None:
-    """Takes all arrays of a stream, as pyarrow would."""
+    """Reads all arrays of a stream, as pyarrow would."""
     capsule = rows.__arrow_c_stream__()
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     address = pointer(capsule, b"arrow_array_stream")
-    # Nine words and a half: its release is the ninth, and null at the end of the stream.
+    # An array has nine and a half words: `release` is the ninth, and null at the end of the stream.
     array = (ctypes.c_void_p * 10)()
     while Stream.from_address(address).get_next(address, ctypes.addressof(array)) == 0 and array[8]:
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(array[8])(ctypes.addressof(array))
@@ -114,10 +115,11 @@ async def read_async(base_url: str, auth: Any, account: str, requests: int) -> N
 
 
 def forget_compilation() -> None:
-    """Removes what instrumented macros and build scripts have counted as it was compiled.
+    """Removes the counts of instrumented macros and build scripts, which ran during the
+    compilation.
 
-    maturin would merge it: the compiler then takes other code for hot, and the wheel is 5 to 9 %
-    larger, depending on what was compiled again.
+    maturin would merge these counts: the compiler then takes other code for hot, and the wheel is 5
+    to 9 % larger, depending on which crates were compiled again.
     """
     if profiles := os.environ.get("LLVM_PROFILE_FILE"):
         for counted in Path(profiles).parent.glob("default_*.profraw"):

@@ -1,4 +1,4 @@
-"""Statements that type checkers accept, and reject where the error is ignored. Never run.
+"""Statements that type checkers accept, or reject where the error is ignored. They are never run.
 
 `tools/check_types.py` reads them: an ignored error that a checker does not find is an error itself.
 """

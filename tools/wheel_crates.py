@@ -1,7 +1,8 @@
-"""The crates of a wheel for one system: those that it contains, and all that are compiled.
+"""The crates of a wheel for one system: the crates that it contains, and all crates that are
+compiled.
 
-By `cargo tree`, which knows the features of this build. `cargo metadata` names more: what an
-optional feature of a dependency would need.
+The lists come from `cargo tree`, which knows the features of this build. `cargo metadata` names
+more crates, which an optional feature of a dependency would need.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Crate(NamedTuple):
     version: str
 
 
-# Each crate with those that it depends on.
+# Each crate with the crates that it depends on.
 Tree = dict[Crate, set[Crate]]
 
 
@@ -39,7 +40,8 @@ def linked(target: str, *, offline: bool = False) -> Tree:
 
 
 def compiled(target: str, *, offline: bool = False) -> Tree:
-    """These, and the macros and build scripts that run while the module is compiled."""
+    """The crates that the module contains, and the macros and build scripts that run while it is
+    compiled."""
     return _tree(target, "normal,build", macros=True, offline=offline)
 
 
