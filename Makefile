@@ -1,17 +1,17 @@
-# The same commands everywhere; `make help` lists them. Each sets up what it needs: a Rust toolchain, a
-# C compiler and CPython 3.10 or newer are all that has to be there. What takes long or is needed rarely is in
-# tools/, whose README lists it.
+# The same commands everywhere; `make help` lists them. Each sets up what it needs, and requires
+# only a Rust toolchain, a C compiler and CPython 3.10 or newer. Commands that take long or are
+# rarely needed are in tools/, whose README lists them.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Modules are compiled when they are first imported: most of these packages are never imported whole.
+# Modules are compiled at their first import: most packages are never imported whole.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find src crates tools -name '*.rs')
-# Cargo has its own idea of how many jobs run side by side.
+# Cargo decides by itself how many jobs run side by side.
 CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 
-# The oldest Rust that is promised.
+# The oldest version of Rust that boardlot promises to support.
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 export CARGO_TERM_COLOR ?= never
@@ -39,7 +39,7 @@ test: ## All tests: those of the core and those of the Python package.
 	+@$(MAKE) --no-print-directory -j2 .compiled-tests $(BIN)/.built
 	+@$(MAKE) --no-print-directory -j2 test-rust test-python
 
-# The extension, which has no tests of its own, is among them for its features: see .extension.
+# The extension has no tests of its own, and is among the packages for its features: see .extension.
 CORE := -p boardlot -p boardlot-client -p boardlot-service -p boardlot-sandbox -p boardlot-generate
 .compiled-tests: | rust
 	$(CARGO) test --locked $(CORE) --no-run --quiet
@@ -47,7 +47,8 @@ CORE := -p boardlot -p boardlot-client -p boardlot-service -p boardlot-sandbox -
 test-rust: | rust ## The core's tests, without Python; ARGS="name" picks some.
 	$(CARGO) test --locked $(CORE) $(ARGS)
 
-# More workers than cores, as the tests wait half of the time: tests/conftest.py says how many.
+# There are more workers than cores, as the tests wait half of the time: tests/conftest.py sets the
+# number.
 test-python: $(BIN)/.built ## The Python tests; ARGS="tests/cli -k resume" picks some.
 	@tools/install-test-packages
 	$(BIN)/pytest -n auto $(ARGS)
@@ -59,7 +60,7 @@ test-long: $(BIN)/.built ## The long forms of the tests: an hour.
 	BOARDLOT_TEST_LISTS=2000 $(CARGO) test --locked -p boardlot-client --test core default_windows
 	$(BIN)/pytest -m slow --ignore tests/packaging --deselect tests/stress/test_fault_matrix.py
 
-# What needs no build of its own, two side by side; tests/packaging judges licenses.
+# The checks that need no build of their own, two side by side; tests/packaging checks licenses.
 check-quick: $(BIN)/.built ## Formats, lints, types, spelling, workflows: two minutes.
 	+@$(MAKE) --no-print-directory -j2 check-types check-rest
 
@@ -111,8 +112,8 @@ docs: $(BIN)/.built $(BIN)/.docs ## The documentation as a site, into site/.
 bench: wheel ## Compares with other libraries, into benches/; ARGS=--quick.
 	$(PYTHON) -m benches.run $(ARGS)
 
-# By the oldest CPython that is promised: with 3.15, maturin would take another stable ABI.
-# Profile-guided: compiled twice, and trained by tools/train.py in between.
+# Built by the oldest supported CPython: with 3.15, maturin would take another stable ABI. The build
+# is profile-guided: the module is compiled twice, and tools/train.py runs in between.
 wheel: $(BIN)/.maturin ## The wheel that users install, into dist/.
 	$(BIN)/python tools/notices.py
 	$(BIN)/python tools/bill_of_materials.py
@@ -126,7 +127,8 @@ wheel: $(BIN)/.maturin ## The wheel that users install, into dist/.
 wheel-test: wheel $(BIN)/.built ## That wheel with every extra and on every CPython: minutes.
 	BOARDLOT_TEST_WHEEL=$$(ls dist/*.whl) $(BIN)/pytest -m "slow or not slow" tests/packaging
 
-# Versions and hashes of all Python tools, from pyproject.toml; no tool is updated by itself.
+# The lock files have the versions and hashes of all Python tools in pyproject.toml; no tool is
+# updated by itself.
 LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-package boardlot --no-emit-package pip
 EXTRAS := arrow calendar cli dask interactive mcp notebook otel pandas polars postgres progress xlsx
@@ -143,8 +145,8 @@ lock: $(BIN)/.tools ## Updates requirements/*.txt.
 clean: ## Removes everything that these targets created.
 	rm -rf target dist site .cache $(VENV) benches/.venv
 
-# Stamps. `.maturin` is what `make demo` needs, `.extension` the module compiled with it, `.tools` what
-# all other targets need, `.built` both.
+# Stamps: `.maturin` for the tool that `make demo` needs, `.extension` for the module compiled with
+# it, `.tools` for the tools that all other targets need, and `.built` for both.
 $(BIN)/.maturin: requirements/demo.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "CPython 3.10 or newer is needed: make PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -152,8 +154,8 @@ $(BIN)/.maturin: requirements/demo.txt
 	$(PIP) -r requirements/demo.txt
 	touch $@
 
-# With most features of `make test-rust`, so that most crates are compiled once. Not with tokio/signal, whose sockets
-# a daemon that closes all files would miss.
+# The extension has most features of `make test-rust`, so that most crates are compiled once. It
+# does not have tokio/signal, whose sockets a daemon that closes all files would miss.
 $(BIN)/.extension: $(BIN)/.maturin $(SOURCES) | rust
 	@echo "Compiling boardlot: the first time some 250 crates, two minutes on two cores. Cargo shows each of them."
 	env -u MAKEFLAGS -u MFLAGS PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
