@@ -1,4 +1,4 @@
-"""The archive: filling it, an update that finds nothing new, and reading it."""
+"""The archive: filling it, updating it without new data, and reading it."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def growing(settings: Settings, common: dict[str, str]) -> Row:
     rounds = int(settings.pick(3, 1))
     taken = filled(sizes, common, rounds)
     if not settings.quick:
-        # Six minutes.
+        # This one takes six minutes.
         taken |= filled([10_000_000], common, 1)
     least, *_, most = taken
     return Row(
@@ -211,7 +211,7 @@ def fill_and_remove(size: int, folder: str, **line: str) -> Callable[[], Done]:
 
     def work() -> Done:
         whole()
-        # Ten million fills are gigabytes.
+        # Ten million fills take gigabytes.
         shutil.rmtree(own)
         return Done(size)
 
@@ -295,7 +295,7 @@ def fill_by_hand(size: int, base: str, key_id: str, key_file: str, folder: str):
 
 
 def fill_by_the_thousand(size: int, base: str, key_id: str, key_file: str, folder: str):
-    """In one transaction: a loop that is interrupted begins again."""
+    """A hand-written loop in one transaction, which begins again if it is interrupted."""
     client = peers.Httpr(Signer(key_id, Path(key_file).read_text()))
     connection = by_hand(new_file(folder), TABLE)
     account = account_of(size)
@@ -321,7 +321,7 @@ def counted(connection: sqlite3.Connection, size: int) -> Done:
 
 
 def by_hand(path: Path, *statements: str) -> sqlite3.Connection:
-    """The database of a hand-written loop; without statements, set up as an archive's."""
+    """Opens the database of a hand-written loop; without statements, set up like an archive's."""
     connection = sqlite3.connect(path)
     connection.execute("pragma journal_mode = wal")
     connection.execute("pragma synchronous = normal")
@@ -368,7 +368,7 @@ def requests_again(size: int, folder: str, **line: str) -> Callable[[], Done]:
 
 
 def prepared(size: int, folder: str, name: str, make: Callable[[Path], None]) -> Path:
-    """A file that the first round makes for all."""
+    """The path of a file that the first round makes for all rounds."""
     path = Path(folder) / f"{name}-{size}.db"
     if not path.exists():
         temporary = Path(folder) / f"{name}-{os.getpid()}.db"

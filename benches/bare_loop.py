@@ -1,7 +1,8 @@
 """The share of a request that is reqwest, the signature and the scan alone.
 
-`inner/bare_loop.rs` does these in a loop, without a client around them and without Python, against
-the server of fixed pages. It takes turns with boardlot; the medians of the rounds are printed.
+`inner/bare_loop.rs` does these three in a loop, without a client around them and without Python,
+against the server of fixed pages. The loop takes turns with boardlot; the medians of the rounds are
+printed.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def main() -> int:
 
 
 def measure() -> None:
-    # Not installed outside the venv of the benchmarks.
+    # boardlot is not installed outside the venv of the benchmarks.
     import boardlot as bl
 
     from .wire import SIDE_BY_SIDE, timed
@@ -80,7 +81,7 @@ def measure() -> None:
 
 
 def compiled() -> str:
-    """The loop in Rust, as a program."""
+    """Compiles the loop in Rust, and returns the path of the program."""
     command = ["cargo", "bench", "--locked", "--manifest-path", str(INNER)]
     command += ["--target-dir", "target"]
     command += ["--bench", "bare_loop", "--no-run", "--message-format=json"]
@@ -90,7 +91,7 @@ def compiled() -> str:
 
 
 def cpu() -> float:
-    """The seconds of this process and of those that have ended."""
+    """The CPU seconds of this process and of its ended children."""
     return time.process_time() + cpu_of_children()
 
 

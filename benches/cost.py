@@ -2,7 +2,7 @@
 
 Elapsed time depends on how the machine wakes threads; the instructions of the process hardly depend
 on anything. Each contender sends signed requests one after another and decodes each response to 50
-dicts, in a process of its own. What starting costs is subtracted: the count of few requests from
+dicts, in a process of its own. The cost of the start is subtracted: the count of few requests from
 that of many.
 """
 
@@ -22,7 +22,7 @@ from .harness import ROOT, Row, Settings, Taken, Target, kept, say
 
 OURS = "boardlot"
 BARE = "bare loop in Rust, which makes no dicts"
-# The best of the native clients, by what they take in `wire.py`.
+# The best of the native clients, by their times in `wire.py`.
 PEERS: dict[str, type[peers.Sync]] = {
     "httpr": peers.Httpr,
     "primp": peers.Primp,
@@ -33,7 +33,7 @@ if not peers.HAS_PYREQWEST:
 KERNEL = "the kernel's part is the same for all of them; lever: fewer wakes of the runtime"
 CALL = "the rest is Python's call, checked arguments, retries, limits and the clock"
 WARM_UP = 50
-# Under callgrind, which takes fifty times as long.
+# Numbers of requests under callgrind, which takes fifty times as long.
 FEW, MANY = 50, 350
 ROUNDS = 3
 INSTRUCTIONS = re.compile(r"Collected : (\d+)")
@@ -87,7 +87,7 @@ def instructions(name: str, count: int, line: list[str]) -> int:
     done = subprocess.run(
         [*callgrind, *command(name, count, line)],
         cwd=ROOT,
-        # Dicts of strings are the same in each process.
+        # A fixed seed makes dicts of strings the same in each process.
         env={**os.environ, "PYTHONHASHSEED": "0"},
         capture_output=True,
         text=True,

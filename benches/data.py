@@ -1,4 +1,4 @@
-"""Pages as the service sends them, made up and always the same."""
+"""Pages like those of the service, invented and always the same."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NAMES = [
 ]
 FIRST_MICROS = 1_787_000_000_000_000
 PAGE_ROWS = 50
-# Pages that differ; longer lists go round them, each page with a cursor of its own.
+# Number of different pages; longer lists repeat them, each page with a cursor of its own.
 PAGES_APART = 400
 FILLS_HEAD = b'{"s":"ok","d":{"order_fills":'
 UPDATED = re.compile(rb'"updated_time":\d+')
@@ -72,7 +72,7 @@ def fills_rows(pages: int = PAGES_APART, *, ascii_only: bool = False) -> list[by
     """The list of each page, as JSON."""
     rows = fills(pages * PAGE_ROWS)
     if ascii_only:
-        # As servers write that escape everything: three texts of a record.
+        # Written as by servers that escape everything; this concerns three texts of a record.
         for row in rows:
             row["stock_name"] = "腾讯控股有限公司"
             row["counter_broker_name"] = "港联证券 Securities"
@@ -88,7 +88,7 @@ def fills_page(rows: bytes, following: int | None) -> bytes:
 
 
 def fills_pages(count: int) -> Iterator[bytes]:
-    """As many pages as hold that many fills."""
+    """Yields the pages that contain this many fills."""
     apart = fills_rows()
     pages = -(-count // PAGE_ROWS)
     for page in range(pages):
@@ -96,7 +96,8 @@ def fills_pages(count: int) -> Iterator[bytes]:
 
 
 def fills_of_windows(count: int, windows: int, start: int, end: int) -> Iterator[bytes]:
-    """The pages of so many windows of a time range, the latest first, and as many of each."""
+    """Yields the pages of this many windows of a time range, the latest first, with the same number
+    of pages in each."""
     for window in range(windows):
         middle = end - (end - start) * (2 * window + 1) // (2 * windows)
         for page in fills_pages(count // windows):
@@ -104,7 +105,7 @@ def fills_of_windows(count: int, windows: int, start: int, end: int) -> Iterator
 
 
 def write_pages(path: Path, pages: Iterable[bytes]) -> None:
-    """A page a line."""
+    """Writes one page per line."""
     with path.open("wb") as file:
         file.writelines(page + b"\n" for page in pages)
 

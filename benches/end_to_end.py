@@ -1,8 +1,9 @@
 """All fills of an account into a typed pandas frame over loopback, from the first request on.
 
 The peers' side is the loop that a user would write by hand, signed by pyca/cryptography. The usual
-way: decoded by orjson, one list of rows, one frame with types. The best way: a native client, pages
-decoded to structs by msgspec, a list for each column, the garbage collector off.
+way decodes with orjson into one list of rows, and makes one frame with types. The best way has a
+native client, pages decoded to structs by msgspec, a list for each column, and the garbage
+collector off.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ REQUESTS = (
     "16 windows send 30 % more requests than one cursor; by itself, boardlot sends a tenth more"
 )
 DAY_MICROS = 86_400_000_000
-# Gives a whole frame; made from base URL, key id, private key and account.
+# Returns a whole frame; made from base URL, key id, private key and account.
 Fetch = Callable[[], pd.DataFrame]
 Prepare = Callable[..., Fetch]
 
@@ -105,7 +106,7 @@ def with_latency(settings: Settings) -> Row:
 
 
 def run(contenders: dict[str, Prepare], settings: Settings, *line: str) -> dict[str, Taken]:
-    """Each contender fetches everything in its turn; how many rows came is looked at."""
+    """Each contender fetches everything in its turn; the number of rows is checked."""
     works = {name: prepare(*line) for name, prepare in contenders.items()}
     lengths = set()
 
@@ -129,8 +130,8 @@ def boardlot_pandas(base: str, key_id: str, pem: str, account: str, **options: o
 
 
 def first_page(base: str, account: str, part: int = 0, parts: int = 1) -> str:
-    """The address of the first page of the last 90 days, or of a part of them, of which 0 is the
-    latest; and of others if their cursor is added."""
+    """The address of the first page of the last 90 days, or of a part of them, where 0 is the
+    latest part; with a cursor added, the address of another page."""
     now, length = time.time_ns() // 1000, 90 * DAY_MICROS // parts
     end = now - part * length
     query = f"trd_market=HK&start={end - length}&end={end}&page_size={PAGE_ROWS}"

@@ -1,7 +1,8 @@
 """Pages of 50 fills in memory to typed frames of pandas, polars and Arrow.
 
-Each contender in a process of its own, which reads the pages before its memory is watched. Of the
-other libraries there is the usual way, a frame of all dicts, and the best way: column by column.
+Each contender runs in a process of its own, which reads the pages before its memory is watched. The
+other libraries are measured in the usual way, a frame of all dicts, and in the best way, column by
+column.
 """
 
 from __future__ import annotations
@@ -112,7 +113,8 @@ def rows(settings: Settings) -> list[Row]:
 
 
 def warmed(path: str, work: Callable[[list[bytes]], object]) -> Callable[[], object]:
-    """The work on the pages of that file, done once on two pages so that all is imported."""
+    """The work on the pages of that file; it is done once on two pages, so that all modules are
+    imported."""
     pages = data.read_pages(path)
     work([data.fills_page(rows, None) for rows in data.fills_rows(2)])
     return lambda: work(pages)
@@ -142,7 +144,8 @@ def boardlot_arrow(path: str, windows: int = 1) -> Callable[[], object]:
 
 
 def without_gc(work: Callable[..., object]) -> Callable[..., object]:
-    """The work, as users do it who know that the garbage collector visits every new object."""
+    """The work with the garbage collector off, as users do it who know that it visits every new
+    object."""
 
     def run(*arguments: object) -> object:
         gc.disable()
@@ -173,7 +176,7 @@ def frame_of_dicts(pages: list[bytes]) -> object:
 
 
 def typed(frame):
-    """The types that boardlot returns, in a pandas frame of the service's own values."""
+    """Gives a pandas frame of the service's own values the types that boardlot returns."""
     import pandas as pd
 
     for name in DECIMALS:
@@ -220,8 +223,8 @@ def orjson_lists(pages: list[bytes]) -> Columns:
 
 
 def msgspec_decoder(*others: tuple[str, type]) -> Callable[[bytes], Any]:
-    """Decodes a page, with `others` of its members, by msgspec: structs without garbage collection,
-    and it reads the decimals itself.
+    """Returns a decoder of pages, with `others` of their members, by msgspec: structs are not
+    garbage collected, and msgspec reads the decimals itself.
     """
     import msgspec
 
@@ -230,7 +233,7 @@ def msgspec_decoder(*others: tuple[str, type]) -> Callable[[bytes], Any]:
     fill = msgspec.defstruct("Fill", fields, gc=False)
     fills = msgspec.defstruct("Fills", [("order_fills", list[fill]), *others], gc=False)
     response = msgspec.defstruct("Response", [("d", fills)], gc=False)
-    # Not strict: a float may be a text.
+    # The decoder is not strict: a float may be sent as a text.
     decode = msgspec.json.Decoder(response, strict=False).decode
     return lambda page: decode(page).d
 

@@ -1,6 +1,6 @@
-"""Growth of boardlot's cost: with rows, keys, clients, users, tasks, frames at once, the page.
+"""Growth of boardlot's cost with rows, keys, clients, users, tasks, frames at once, and the page.
 
-All from the server of fixed pages, each size in a process of its own.
+All data come from the server of fixed pages; each size runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ THREADS = [1, 8, 64]
 PAGE_SIZES = [10, 50, 200, 1_000]
 FLAT = "flat within 10 %: a thousand cost each what one costs"
 ARENAS = "33 MB of it are the start; lever: what each thread's allocators keep"
-# Of a quick run.
+# Sizes of a quick run.
 FEWER_ROWS = [1_000, 10_000, 100_000]
 FEWER_TASKS = [1, 256, 10_000]
 FEWER_FRAMES = [1, 600]
@@ -99,7 +99,7 @@ def grown(
 
 
 def of_one_application(settings: Settings, common: dict) -> Iterator[Row]:
-    """Each has a token of its own: one that the application has, or the login of a user."""
+    """Each user has a token: one that the application stores, or that of a login."""
     for what, work in (
         ("clients", "a client and a token for each user, all of them used"),
         ("users", "a login of each user and a client that uses it, all of them used"),
@@ -119,7 +119,7 @@ def of_one_application(settings: Settings, common: dict) -> Iterator[Row]:
 
 
 def resident(common: dict) -> Row:
-    """The memory of a process whose threads have ended; of it, about 33 MB are the start."""
+    """The memory of a process whose threads have ended; the start takes about 33 MB of it."""
     taken = {}
     for size in THREADS:
         kept = child("growth", "threads", {**common, "size": size})["resident"]
@@ -268,7 +268,7 @@ def used_by_each(size: int, base: str, auth_of: Callable[[int], object]):
         files, memory = open_files(), status("VmRSS")
         kept = [used(user) for user in range(1, size + 1)]
         gc.collect()
-        # None of them opened a file: all use the connection of the first one.
+        # No client opened a file: all use the connection of the first one.
         assert open_files() <= files + 1
         return Clients(size, (status("VmRSS") - memory) / size, [first, *kept])
 

@@ -1,8 +1,8 @@
-"""Measuring: the contenders of a row take turns, round after round, in one run.
+"""Measures the contenders of a row, which take turns, round after round, in one run.
 
 A contender that needs memory measured, or a fresh interpreter, runs in a process of its own; the
-others run here. Wall time, CPU seconds of all threads of the client's process, and the growth of
-its peak memory over what it held before.
+others run here. Measured are wall time, CPU seconds of all threads of the client's process, and the
+growth of its peak memory over the memory that it held before.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass
 class Taken:
-    """The measurements of one contender for one piece of work, a value a round."""
+    """The measurements of one contender for one piece of work, with a value for each round."""
 
     seconds: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
@@ -40,12 +40,12 @@ class Taken:
 def ratio_of(theirs: Taken, ours: Taken, measure: str) -> float | None:
     """The ratio of their costs: the median of the rounds, each compared with its own.
 
-    What happens to the machine in a round happens to both.
+    A disturbance of the machine in a round affects both.
     """
     pairs = list(zip(getattr(theirs, measure), getattr(ours, measure), strict=False))
     if not pairs:
         return None
-    # Nothing at all is as good as any multiple.
+    # A cost of zero counts as a very small one.
     return statistics.median(one / max(other, 1e-12) for one, other in pairs)
 
 
@@ -57,12 +57,13 @@ class Target:
     theirs: tuple[str, ...]
     factor: float
     measure: str = "seconds"
-    # Where the factor comes from; if it is not reached, what would reach it.
+    # The source of the factor; if the factor is not reached, the change that would reach it.
     reason: str = ""
 
 
 def kept(ours: str, theirs: str | tuple[str, ...], seen: float, measure: str = "seconds") -> Target:
-    """What a whole run has shown (that of results.md when it was set) is kept within 5 %."""
+    """A target that keeps the ratio of a whole run (the run in results.md when the target was set)
+    within 5 %."""
     peers = (theirs,) if isinstance(theirs, str) else theirs
     return Target(ours, peers, round(0.95 * seen, 2), measure, f"kept within 5 % of {seen:g}")
 
@@ -120,7 +121,8 @@ class Settings:
 def interleave(
     contenders: Mapping[str, Callable[[], object]], rounds: int, seconds: float
 ) -> dict[str, Taken]:
-    """Rounds of small work: each contender repeats it for about that long in each round."""
+    """Measures rounds of small work: each contender repeats it for about that long in each
+    round."""
     counts = {}
     for name, work in contenders.items():
         work()
@@ -156,7 +158,8 @@ def _repeats(work: Callable[[], object], seconds: float) -> int:
 
 
 def take_turns(contenders: Mapping[str, Callable[[], int]], rounds: int) -> dict[str, Taken]:
-    """Rounds of work that counts itself: each contender tells how many pieces it did."""
+    """Measures rounds of work that counts itself: each contender returns the number of pieces that
+    it did."""
     taken = {name: Taken() for name in contenders}
     for turn in range(rounds + 1):
         for name, work in contenders.items():
@@ -176,10 +179,10 @@ def in_processes(
     contenders: Mapping[str, tuple[str, Mapping[str, object]]],
     rounds: int,
 ) -> dict[str, Taken]:
-    """Rounds of work in processes of their own.
+    """Measures rounds of work in processes of their own.
 
     `contenders` maps a name to a function of `benches.<module>` and its arguments. The function
-    prepares itself, and gives back the work proper, which alone is measured.
+    prepares itself, and returns the work proper, which alone is measured.
     """
     taken = {name: Taken() for name in contenders}
     for _ in range(rounds):
@@ -223,7 +226,7 @@ def measure(module: str, function: str, arguments: Mapping[str, object]) -> dict
 
 
 def _start_of_peak() -> int | None:
-    """The memory held now; the peak starts again from here. Only Linux tells."""
+    """Returns the memory that is held now, and starts the peak again from here; only on Linux."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
         return status("VmRSS")
@@ -247,7 +250,7 @@ def cores() -> int:
 
 
 if __name__ == "__main__":
-    # The module by its own name: as `__main__` its classes would be others.
+    # The module is imported by its own name: in `__main__`, its classes would be different ones.
     from benches.harness import measure
 
     print(json.dumps(measure(sys.argv[1], sys.argv[2], json.loads(sys.argv[3]))))

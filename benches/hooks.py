@@ -1,8 +1,8 @@
 """Pages into boardlot without HTTP, by two functions of the core that exist for measuring.
 
-- `_core._response_parser(name, arguments)(body) -> Rows`: what the method of that name makes of
-  one response; as a client does, it keeps what builds the records from one response to the next.
-  `arguments` is the list of pairs that `_ClientCore.call` takes.
+- `_core._response_parser(name, arguments)(body) -> Rows`: the result that the method of that name
+  makes of one response; like a client, it keeps the builder of records from one response to the
+  next. `arguments` is the list of pairs that `_ClientCore.call` takes.
 - `_core._pages_of_bodies(name, arguments, bodies, copied=False, windows=None) -> Pages`: a pager of
   these responses, one after another, in place of requests. With `copied`, each page has a copy of
   its own, as if it came from the network: where memory is measured and the pages are kept. With
@@ -19,7 +19,7 @@ FILLS = [("acc_id", "281756"), ("trd_market", "HK"), ("start", START), ("end", E
 
 
 class HookMissing(Exception):
-    """The installed wheel cannot be fed without HTTP."""
+    """The installed wheel cannot take responses without HTTP."""
 
 
 def _hook(name: str) -> Any:

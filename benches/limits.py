@@ -1,4 +1,4 @@
-"""The cost that a rate limit which is never reached adds to a request."""
+"""The cost that an unreached rate limit adds to a request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .harness import Limit, Row, Settings, Taken, take_turns
 from .wire import lines, timed, turns
 
 NONE = "no limit"
-# More than one request after another reaches.
+# A rate above that of requests that are sent one after another.
 RATE = 1_000_000.0
 SHARED_MOST, OWN_MOST = 10e-6, 2e-6
 FILE = "small beside a request: four system calls for the lock, the state and its change"

@@ -1,7 +1,7 @@
-"""The state of the machine: what two threads do that spin, and how fast memory is copied.
+"""The state of the machine: the work of two spinning threads, and the speed of copying memory.
 
-The figures of requests over loopback depend on it more than on anything else, so a run says it in
-its first lines, and one from a bad state is not kept.
+The figures of requests over loopback depend on this state more than on anything else, so a run
+prints it in its first lines, and a run in a bad state is not kept.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from .harness import cores
 
 SPIN_SECONDS = 0.5
 COPY_BYTES = 64 << 20
-# A good state's limits: the second core gives nearly as much as the first, and nothing else runs.
+# Limits of a good state: the second core does nearly as much as the first, and nothing else runs.
 SPIN_LEAST = 1.8
 LOAD_MOST = 0.5
 
 
 @dataclass(frozen=True)
 class State:
-    """`spin` is how much two processes that count get done, as a multiple of one."""
+    """`spin` is the work of two processes that count, as a multiple of the work of one."""
 
     spin: float
     copy_bytes_per_second: float
@@ -35,7 +35,7 @@ class State:
         yield f"load of the machine before: {self.load:.1f}"
 
     def problems(self) -> list[str]:
-        """The reasons why figures of a run that begins now would say little about boardlot."""
+        """The reasons why the figures of a run that begins now would say little about boardlot."""
         found = []
         if cores() < 2:
             found.append("there is one core, which the server shares")
@@ -47,12 +47,12 @@ class State:
 
 
 def state() -> State:
-    """Measured now, in about two seconds."""
+    """Measures the state now, in about two seconds."""
     return State(_spin(2) / _spin(1), _copy(), os.getloadavg()[0])
 
 
 def _spin(processes: int) -> float:
-    """The total that this many processes count to, in as much time."""
+    """The total that this many processes count to, in the same time."""
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
         # Each process has started before the time runs.
         pool.map(_count, [0.01] * processes, chunksize=1)

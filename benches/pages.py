@@ -59,7 +59,7 @@ def page(
     body: bytes,
     dicts: float | None = None,
 ) -> Row:
-    """The targets are against orjson; pages without one are shown beside the others."""
+    """The targets are relative to orjson; pages without a target are shown beside the others."""
     import msgspec
     import orjson
 

@@ -1,7 +1,8 @@
 """HTTP clients as their own users would write them at their best.
 
-One session for all requests, signed by pyca/cryptography, decoded by orjson. Each class below is
-used as a context manager; `get(url)` gives the body, for the asynchronous ones as an awaitable.
+Each has one session for all requests, which pyca/cryptography signs and orjson decodes. Each class
+below is used as a context manager; `get(url)` returns the body, or an awaitable for asynchronous
+clients.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from urllib.parse import urlsplit
 
 from .signer import Signer
 
-# There is none for Python 3.10.
+# pyreqwest does not exist for Python 3.10.
 HAS_PYREQWEST = find_spec("pyreqwest") is not None
-# How many connections a client may keep: as many as tasks or threads use it.
+# Maximum number of connections of a client: enough for all tasks or threads that use it.
 CONNECTIONS = 256
 
 
@@ -76,7 +77,7 @@ class Requests(Sync):
 
 
 class Httpx(Sync):
-    # httpx2 goes on from httpx, with the same names.
+    # httpx2 continues httpx, with the same names.
     library = "httpx"
 
     def open(self) -> None:
@@ -108,7 +109,7 @@ class Urllib3(Sync):
 
 
 class HttpClient(Sync):
-    """The standard library's: one connection, so for one thread."""
+    """The client of the standard library, with one connection, so for one thread."""
 
     connection: http.client.HTTPConnection | None = None
 

@@ -23,12 +23,12 @@ from . import data, server
 
 RANGE = re.compile(rb"[?&](start|end)=(\d+)")
 DAY_MICROS = 86_400_000_000
-# Of each window: when its requests were received, and when its responses were sent.
+# For each window, the times at which requests were received and responses were sent.
 Times = dict[int, list[tuple[int, int]]]
 
 
 class Noted(server.Connected):
-    """Responds after `latency` seconds with fills of the window that is asked for."""
+    """Responds after `latency` seconds with fills of the requested window."""
 
     windows: ClassVar[dict[tuple[int, int], list[bytes]]] = {}
     times: ClassVar[Times] = defaultdict(list)
@@ -76,7 +76,7 @@ def serve(ready: Connection, latency: float) -> None:
 
 
 def noted(base: str) -> tuple[list[list[tuple[int, int]]], float]:
-    """The times of each window since this was last called, and the service's CPU until now."""
+    """The times of each window since the last call, and the service's CPU time until now."""
     with urlopen(base + "/times") as response:
         return json.load(response)
 

@@ -1,6 +1,6 @@
-"""The README's table, from results.md: `python -m benches.readme`, or a whole `make bench`.
+"""Writes the README's table from results.md: `python -m benches.readme`, or a whole `make bench`.
 
-Each line has the usual way to do the work, and the best one that was measured.
+Each line has the usual way to do the work, and the best way that was measured.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .harness import ROOT
 README = ROOT / "README.md"
 RESULTS = ROOT / "benches" / "results.md"
 HEAD = "| | boardlot | The usual way | Ratio | The best way | Ratio |"
-# The rows, with what a user waits for first, and the usual way of each.
+# The rows, in the order in which they matter to users, and the usual way of each.
 USUAL = {
     "2,000 fills to pandas, 50 ms away": "requests + orjson + pandas",
     "1,000,000 fills to a typed pandas frame": "orjson + pandas",

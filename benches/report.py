@@ -36,7 +36,7 @@ def shown(value: float, unit: str) -> str:
 
 
 def spread(values: list[float], unit: str) -> str:
-    """Of few rounds the best and the worst, of many the middle half."""
+    """The best and the worst value of few rounds, or the middle half of many."""
     if len(values) > 9:
         low, _, high = statistics.quantiles(values, n=4)
     else:
@@ -169,7 +169,8 @@ def markdown(rows: list[Row], left_out: dict[str, str], quick: bool, state: Stat
 
 
 def curves(rows: list[Row], path: Path) -> None:
-    """Draws the cost of a unit of work at each size, as a multiple of that at the first size."""
+    """Draws the cost of a unit of work at each size, as a multiple of the cost at the first
+    size."""
     import matplotlib as mpl
 
     mpl.use("agg")
@@ -238,7 +239,7 @@ def chart(rows: list[Row], path: Path) -> None:
         color = "#d9480f" if bar[1].startswith("boardlot") else "#868e96"
         axes.barh(place, bar[2] - 1, left=1, color=color, height=0.7)
         axes.plot(bar[2], place, marker="o", markersize=3, color=color)
-        # Outside of the bar, which begins at 1.
+        # The text is outside of the bar, which begins at 1.
         where, align = (bar[2] / 1.05, "right") if bar[2] < 1 else (bar[2] * 1.05, "left")
         axes.text(where, place, f"{bar[2]:.2f}", va="center", ha=align, fontsize=5)
     axes.axvline(1.0, color="#d9480f", linewidth=0.6)

@@ -1,6 +1,7 @@
-"""Iterating a million rows with three fields read, selected or typed, and keeping them all.
+"""Iterating over a million rows whose three fields are read, selected or typed, and keeping them
+all.
 
-Each contender in a process of its own, which reads the pages before its memory is watched.
+Each contender runs in a process of its own, which reads the pages before its memory is watched.
 """
 
 from __future__ import annotations

@@ -5,11 +5,11 @@
     target/engines/venv/bin/python -m benches.scale
 
 prints the table of docs/scale-out.md. Every engine runs in a process of its own; the sandbox is in
-this one. Memory is the highest sum of what the processes of the engine hold, where pages that they
-share count once. The seconds are those of the whole process: its imports and, of an engine that has
-workers, their start and end.
+this process. Memory is the highest sum over the processes of an engine, where shared pages count
+once. The seconds are those of the whole process: its imports and, if an engine has workers, their
+start and end.
 
-`make bench` has the short ones: what runs in one process, without its start.
+`make bench` has the short measurements: engines in one process, without its start.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import boardlot as bl
 
 from .harness import Row, Settings, Target, in_processes
 
-# Of each account.
+# Number of fills of each account.
 FILLS = 10_000
 Asked = dict[str, Any]
 IN_ONE_PROCESS = ["fetch_many", "polars", "dask, threads"]
@@ -68,7 +68,7 @@ def parquet(engine: str, job: dict[str, Any]) -> Callable[[], None]:
         PARQUET[engine](client, dict(job["asked"]), Path(tempfile.mkdtemp(dir=job["folder"])))
 
     client = client_of(job)
-    # Imports what it needs.
+    # A first run imports the modules that the engine needs.
     write(with_accounts(job, 1))
     return lambda: write(job)
 
@@ -160,7 +160,7 @@ FRAME: dict[str, Callable[[bl.Client, Asked], object]] = {
 
 @contextmanager
 def service(accounts: int, fills: int) -> Iterator[tuple[bl.Sandbox, dict[str, Any]]]:
-    """A sandbox, and what a child needs to fetch from it."""
+    """Yields a sandbox, and the data that a child needs to fetch from it."""
     key = bl.generate_key()
     with tempfile.TemporaryDirectory() as folder, bl.Sandbox(seed=7, fills=fills) as sandbox:
         path = Path(folder, "key.pem")

@@ -1,10 +1,10 @@
 """A server of fixed pages on 127.0.0.1, in a process of its own.
 
-It checks no signature, so that what is measured is the client: the bodies lie ready in memory and
-each request costs one parse of its first line. The account's number is how many pages of fills it
-has, the plate's how many stocks; from `APART` on it is so many more, and all fills differ, each
-earlier than the one before, as in a service. Any code gets a token. The sandbox, which checks
-everything, serves the rows that say so.
+The server checks no signature, so that only the client is measured: the bodies are ready in memory,
+and each request costs one parse of its first line. An account's number is its number of pages of
+fills, and a plate's is its number of stocks; the pages of an account from `APART` on are counted
+from `APART`, and all of its fills differ, each earlier than the one before, as in a service. Any
+code gets a token. The sandbox, which checks everything, serves the rows that say so.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Pages:
         orders = data.sim_orders()
         self.orders = RESPONSE % len(orders) + orders
         self.fills = data.fills_rows()
-        # Each page's texts between its times, and its times, a thousand times as close together.
+        # The texts of each page between its times, and the times, a thousand times as close
+        # together.
         parts = [TIMES.split(rows) for rows in self.fills]
         self.texts = [part[::2] for part in parts]
         self.ages = [
@@ -97,7 +98,7 @@ class Connected(asyncio.Protocol):
             self.transport.write(self.pages.response(target))
 
     def targets(self, received: bytes) -> Iterator[bytes]:
-        """The path and query of each request that is complete."""
+        """Yields the path and query of each complete request."""
         self.unread += received
         while (end := self.unread.find(b"\r\n\r\n")) >= 0:
             head = self.unread[:end]
@@ -128,14 +129,14 @@ def serve_sandbox(ready: Connection, options: dict) -> None:
     with bl.Sandbox(faults=bl.Faults(latency=latency), **options) as sandbox:
         key_id = sandbox.upload_key(key.public_pem)
         ready.send((sandbox.base_url, key_id, key.private_pem, sandbox.accounts))
-        # Until the other end is gone.
+        # The loop ends when the other end is gone.
         with suppress(EOFError):
             ready.recv()
 
 
 @contextmanager
 def fixed_pages() -> Iterator[str]:
-    """The base URL, while it serves."""
+    """Yields the base URL while the server runs."""
     with _process(serve) as line:
         yield line
 
@@ -166,7 +167,7 @@ ORDERS = """server {{
     root {folder};
     location ~ /orders$ {{ rewrite .* /orders.json break; }}
   }}"""
-# The address is that of the service that it passes requests on to.
+# nginx passes requests on to the service at this address.
 TLS = """upstream service {{ server {address}; keepalive 64; }}
   proxy_http_version 1.1;
   proxy_set_header Connection "";
@@ -180,7 +181,8 @@ TLS = """upstream service {{ server {address}; keepalive 64; }}
 
 @contextmanager
 def nginx() -> Iterator[str]:
-    """The base URL of nginx while it serves the page of orders from a file, and nothing else."""
+    """Yields the base URL of nginx, which serves the page of orders from a file, and nothing
+    else."""
     with tempfile.TemporaryDirectory() as name:
         (Path(name) / "orders.json").write_bytes(data.sim_orders())
         with _nginx(Path(name), ORDERS) as address:
@@ -191,7 +193,7 @@ def nginx() -> Iterator[str]:
 def behind_tls(base: str, protocol: str) -> Iterator[tuple[str, str]]:
     """The base URL of nginx before a service, and the certificate to trust.
 
-    The protocol is `http2`; HTTP/1.1 if it is empty.
+    The protocol is `http2`, or HTTP/1.1 if the text is empty.
     """
     request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=nginx"
     names = ["-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=CA:FALSE"]
@@ -210,7 +212,7 @@ def behind_tls(base: str, protocol: str) -> Iterator[tuple[str, str]]:
 def _nginx(folder: Path, servers: str, **values: str) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    # A worker that has dropped its privileges reads it.
+    # A worker that has dropped its privileges reads the folder.
     folder.chmod(0o755)
     filled = servers.format(folder=folder, port=port, **values)
     (folder / "nginx.conf").write_text(NGINX.format(folder=folder, servers=filled))

@@ -1,4 +1,4 @@
-"""One signature of the five lines, from Python, as the text that goes into the header."""
+"""The cost of one signature of the five lines, from Python, as the text of the header."""
 
 from __future__ import annotations
 

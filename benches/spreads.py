@@ -11,7 +11,7 @@ from . import data
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
 DAYS = 90
-# A Monday in Hong Kong.
+# The start of a Monday in Hong Kong.
 START = 1_672_588_800_000_000
 
 
@@ -31,7 +31,7 @@ class Fills(NamedTuple):
         return sorted((START + at % span for at in times), reverse=True)
 
     def longest(self, windows: int) -> int:
-        """The number of pages of the longest of so many windows."""
+        """The number of pages of the longest of this many windows."""
         per_window = [0] * windows
         for at in self.times():
             per_window[(at - START) * windows // (self.days * DAY)] += 1
@@ -68,12 +68,13 @@ def ten_days(rng: random.Random, days: int, count: int) -> list[int]:
 
 
 def orders(rng: random.Random, days: int, count: int) -> list[int]:
-    """Each order is filled twenty times within three seconds."""
+    """The times of fills of orders, each of which is filled twenty times within three seconds."""
     placed = [session(rng, days) for _ in range(0, count, 20)]
     return [placed[index // 20] + rng.randrange(3_000_000) for index in range(count)]
 
 
-# The times of fills in so many days, in microseconds since their start or before their end.
+# Returns the times of fills within a number of days, in microseconds since the first day's start or
+# before the last day's end.
 Spread = Callable[[random.Random, int, int], list[int]]
 
 

@@ -15,9 +15,9 @@ from .harness import ROOT, Limit, Row, Settings, Taken
 from .wire import lines, orders_of
 
 IMPORTS = ["boardlot", "longbridge", "asyncio", "requests"]
-# As `crates/sandbox/Containerfile` says.
+# The path in `crates/sandbox/Containerfile`.
 SANDBOX = ROOT / "target/x86_64-unknown-linux-musl/release/boardlot-sandbox"
-# Left out of a quick run.
+# Packages that a quick run leaves out.
 HEAVY = ["httpx", "httpx2", "aiohttp", "openai"]
 PARTS = {
     "boardlot": ["boardlot"],
@@ -43,7 +43,8 @@ def imports(settings: Settings) -> Row:
 
 
 def first_request(settings: Settings) -> Row:
-    """Over loopback, so without TLS; with the runtime and the first reading of the clock."""
+    """The first request over loopback, so without TLS; it includes the runtime and the first
+    reading of the clock."""
     with lines() as (base, key_id, pem), tempfile.NamedTemporaryFile("w", suffix=".pem") as key:
         key.write(pem)
         key.flush()
@@ -71,7 +72,8 @@ def first_request(settings: Settings) -> Row:
 
 
 def beyond(bare: str, contenders: Mapping[str, str], rounds: int) -> dict[str, Taken]:
-    """What new interpreters take for these statements beyond one for `bare` in the same round."""
+    """The cost of these statements in new interpreters beyond the cost of `bare` in the same
+    round."""
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -89,7 +91,7 @@ def beyond(bare: str, contenders: Mapping[str, str], rounds: int) -> dict[str, T
         least, least_cpu = started(bare)
         for name, statement in contenders.items():
             seconds, cpu = started(statement)
-            # The first turn writes the bytecode.
+            # The first turn only writes the bytecode.
             if turn:
                 taken[name].seconds.append(seconds - least)
                 taken[name].cpu.append(cpu - least_cpu)
@@ -126,6 +128,6 @@ def sizes(settings: Settings) -> Row:
 
 def installed(part: str) -> int:
     files = distribution(part).files or []
-    # Bytecode depends on who imported what.
+    # Bytecode depends on earlier imports.
     places = [file.locate() for file in files if file.suffix != ".pyc"]
     return sum(place.stat().st_size for place in places if place.is_file())

@@ -1,7 +1,7 @@
 """Prints the sizes of the parts of the extension module: `python -m benches.weights`.
 
-The release build with its symbols, whose code `nm` lists by function. A function is of the crate
-that its name begins with; an instance of a generic one, to the crate that wrote it.
+`nm` lists the code of the release build with its symbols by function. A function belongs to the
+crate that its name begins with, and an instance of a generic function to the crate that wrote it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 LIBRARY = ROOT / "target/release/libboardlot.so"
 BUILD = ["cargo", "build", "--release", "--locked", "--lib", "--features", "abi3"]
 
-# Several crates that are one thing to a reader, by the beginnings of their names.
+# Crates that a reader sees as one part, by the beginnings of their names.
 PARTS = {
     "libdbus (the keychain of Linux)": (
         *("boardlot_secret_service", "dbus", "_dbus", "libdbus_sys"),
@@ -87,7 +87,7 @@ def part_of(name: str) -> str:
 
 
 def sections(library: Path) -> list[tuple[str, int]]:
-    """The other sections of what is installed, the largest first."""
+    """The other sections of the installed module, the largest first."""
     listed = subprocess.run(["size", "-A", library], capture_output=True, text=True, check=True)
     found = re.findall(r"^(\.[\w.]+) +(\d+) +([1-9]\d*)$", listed.stdout, re.MULTILINE)
     sizes = sorted(((name, int(size)) for name, size, _ in found), key=lambda one: -one[1])

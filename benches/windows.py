@@ -29,15 +29,16 @@ from urllib.request import urlopen
 from . import data, server
 from .spreads import DAY, DAYS, SPREADS, START, Fills
 
-# Of the sessions, which are read in such a range too.
+# Days of the longer range in which the sessions are read, too.
 MORE_DAYS = 700
 # One cursor, the default, and windows of a fixed number.
 WAYS = (1, None, 8)
 LATENCIES = (5, 50, 200)
 COUNTS = (100, 2_000, 8_000, 40_000)
-# Within a rate limit, in requests a second: these lists at this latency.
+# A rate limit in requests a second, and the lists and the latency that are measured within it.
 LIMIT, LIMITED, LIMITED_LATENCY = 20.0, (2_000, 8_000), 50
-# In seconds: a cursor that takes longer is not waited for, and a longer read is not repeated.
+# Seconds: a cursor that takes longer is not waited for, and a read that takes longer is not
+# repeated.
 LONGEST, REPEATED = 20.0, 2.0
 LIST = re.compile(rb"/accounts/(\d+)x(\d+)x(\d+)/")
 NUMBER = re.compile(rb"[?&](start|end|page_flag)=(\d+)")
@@ -48,7 +49,7 @@ class Ranged(server.Connected):
 
     lists: ClassVar[dict[bytes, tuple[list[int], list[bytes]]]] = {}
     requests: ClassVar[int] = 0
-    # Of each request for a page: its list, when it was received, and when its response was sent.
+    # The list of each request for a page, and the times of its receipt and of its response.
     times: ClassVar[list[tuple[str, float, float]]] = []
     latency: ClassVar[float] = 0.0
     loop: ClassVar[asyncio.AbstractEventLoop]
@@ -106,7 +107,7 @@ def serve(ready: Connection) -> None:
 
 
 def set_latency(base: str, milliseconds: int) -> dict[str, Any]:
-    """What the service has counted since this was last called."""
+    """Sets the latency, and returns the counts of the service since the last call."""
     with urlopen(f"{base}/latency/{milliseconds}") as response:
         counted: dict[str, Any] = json.load(response)
         return counted
@@ -161,7 +162,8 @@ class Row(NamedTuple):
 def row(
     base: str, latency: int, fills: Fills, rounds: int, page: float, limit: float | None
 ) -> Row:
-    """Reads a list in all ways, in turns; `page` is the seconds that a page takes one cursor."""
+    """Reads a list in all ways, in turns; `page` is the time of a page for one cursor, in
+    seconds."""
     # Requests of fixed windows do not depend on the latency. The first read makes the list.
     requests: dict[int | None, int] = {way: read(base, 0, fills, way)[1] for way in (1, 8)}
     seconds: dict[int | None, float] = {way: fills.longest(way) * page for way in (1, 8)}
@@ -192,7 +194,7 @@ def table(latencies: list[int], counts: list[int], spreads: list[str], rounds: i
     limited = [(fills, LIMIT) for fills in sessions if fills.rows in LIMITED]
     rows: list[Row] = []
     with server._process(serve) as base:
-        # Imports pandas.
+        # A first read imports pandas.
         read(base, 0, Fills("evenly", 100), 1)
         for latency in latencies:
             page = read(base, latency, Fills("evenly", 1_000), 1)[0] / 20
@@ -215,8 +217,8 @@ def table(latencies: list[int], counts: list[int], spreads: list[str], rounds: i
 
 
 def accounts(path: Path, latency: int, rate: float) -> None:
-    """Ten accounts of different sizes, side by side within a rate limit; and without one, next to
-    the largest of them alone.
+    """Reads ten accounts of different sizes side by side within a rate limit, and without a limit,
+    compared with the largest account alone.
     """
     import boardlot as bl
     import matplotlib.pyplot as plt

@@ -101,13 +101,13 @@ def rows(settings: Settings) -> list[Row]:
 
 
 def over_nginx(row: Row) -> Row:
-    """Another server: what is true of both is true of the client."""
+    """Measures with another server: a result with both servers is a result of the client."""
     return replace(row, title=f"{row.title}, over nginx")
 
 
 def turns(settings: Settings) -> tuple[float, int]:
-    """The seconds of a turn, and the number of turns: so short that all contenders meet each
-    state of the machine."""
+    """The seconds of a turn, and the number of turns: turns are so short that all contenders meet
+    each state of the machine."""
     return 0.1, int(settings.pick(50, 8))
 
 
@@ -231,7 +231,7 @@ async def decoded(body) -> list[dict]:
 
 
 async def side_by_side(work: Callable, count: int, seconds: float) -> int:
-    """The number of times that this many tasks together did it in that time."""
+    """The number of times that this many tasks together did the work in that time."""
     end = time.perf_counter() + seconds
 
     async def task() -> int:
