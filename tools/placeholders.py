@@ -2,8 +2,8 @@
 is any.
 
 Placeholders are addresses of the project, the hash of the source archive in the recipe for
-conda-forge, and sentences that are true only before the first release, which `placeholders.py
---released` replaces.
+conda-forge, and sentences that are true only before the first release, which
+`placeholders.py --released` replaces.
 """
 
 from __future__ import annotations

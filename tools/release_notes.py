@@ -1,7 +1,7 @@
 """Prints the section of CHANGELOG.md on a version: `release_notes.py 0.1.0`.
 
-The release workflow makes GitHub's release notes of the output. The heading is `## 0.1.0
-(2027-01-31)`.
+The release workflow makes GitHub's release notes of the output. The heading is
+`## 0.1.0 (2027-01-31)`.
 """
 
 import re
