@@ -14,8 +14,8 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 const PATH: &str = "/api/v1.0/sim-trade/1/orders";
 
-/// Arguments: the base URL, a file with a private key, how many requests at a time, and for how many
-/// seconds. Prints the number of requests.
+/// Arguments: the base URL, a file with a private key, the number of requests at a time, and the
+/// seconds to run. Prints the number of requests.
 fn main() -> Outcome<()> {
     let mut arguments = env::args().skip(1).filter(|argument| argument != "--bench");
     let mut next = || arguments.next().ok_or("expected: BASE_URL KEY_FILE TASKS SECONDS");
@@ -50,7 +50,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// A way to the server.
+/// The client, the address and the key of requests to the server.
 struct Line {
     client: reqwest::Client,
     base: String,

@@ -78,7 +78,7 @@ fn decoding(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The cost to a request of a limit that is never reached.
+/// The cost that a limit which is never reached adds to a request.
 fn limits(criterion: &mut Criterion) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.expect("a runtime");

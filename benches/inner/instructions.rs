@@ -1,7 +1,7 @@
 //! Counts the instructions that the hot parts of the core take, by callgrind: `tools/instructions`.
 //!
-//! A time differs from run to run and from machine to machine. A count hardly does, so that CI can
-//! compare the counts of a change with those of the commit before it.
+//! Times differ from run to run and from machine to machine. Counts hardly do, so CI can compare
+//! the counts of a change with the counts of the commit before it.
 
 use std::{hint::black_box, sync::Arc};
 
@@ -88,7 +88,7 @@ impl Connected {
         let options = ClientOptions::of(credentials.expect("credentials"));
         let client = Client::new(&server::start().expect("a server"), options);
         let connected = Connected { runtime, client: client.expect("a client") };
-        // Opens the connection, and does all that is done once.
+        // Opens the connection, and does all work that is done only once.
         connected.orders();
         connected.frame();
         connected

@@ -18,7 +18,7 @@ pub fn response_body() -> Bytes {
     fills_page("next").into()
 }
 
-/// The same with this cursor; the last page of its list has none.
+/// The same page with this cursor; the last page of a list has none.
 pub fn fills_page(cursor: &str) -> String {
     let completed = cursor.is_empty();
     format!(
@@ -56,7 +56,7 @@ fn records() -> String {
     format!("[{}]", rows.join(","))
 }
 
-/// That page, scanned.
+/// A page of fills, scanned.
 pub fn parsed(body: &Bytes) -> Result<Page> {
     let at = RecordsLocation::at("d.order_fills");
     parse_page(Envelope::Status, &at, &Response::new(body.clone()))
