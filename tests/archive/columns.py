@@ -13,7 +13,7 @@ def check_columns(archive):
     is_sqlite = archive._database.times_are_texts
     endpoints = archive._database.read("select name, fields from endpoints")
     rows = 0
-    for typed in [*built_in().values(), *custom(endpoints)]:
+    for typed in [*built_in().values(), *custom(archive._database, endpoints)]:
         key = {spec.name: spec.column for spec in LISTS.values()}.get(typed.name, "key")
         own = {"account", "market"} if typed.name == "fills" else {key}
         fields = [one for one in typed.fields if one[0] not in own | {"seen_at", "change"}]

@@ -379,3 +379,24 @@ def test_a_writer_of_other_columns_is_stopped_in_words(archive, book, client):
     with pytest.raises(bl.StoreError, match="migrated by a newer boardlot"):
         store.correct({"9": ("9", new["updated_time"], None, json.dumps(new))}, book.now())
     assert len(archive.fills(*HK)) == 3
+
+
+@pytest.mark.parametrize(
+    "fields",
+    ['[["day","moon",""]]', '[["day"]]', '[["day",5,""]]', "[5]", "5", "null", "{", '"'],
+)
+def test_fields_that_are_none_are_an_error_in_words(archive, target, book, client, fields):
+    """Of a damaged archive, or of a newer version."""
+    path = "/api/v1.0/quote/HK.00700/history-kline"
+    book.lists[path] = [{"day": "2026-01-02"}]
+    lists = [(endpoint(day="date"), {"symbol": "HK.00700"})]
+    archive.update(client, lists=lists)
+    with archive._database.transaction() as transaction:
+        transaction.execute("update endpoints set fields = ?", (fields,))
+        transaction.execute("delete from archive_columns")
+    for call in (lambda: archive.update(client, ipos=["hk"]), lambda: bl.Archive(target)):
+        with pytest.raises(
+            bl.StoreError, match="of the custom endpoint 'kline' that this"
+        ) as error:
+            call()
+        assert "Update boardlot" in error.value.hint and "backup" in error.value.hint

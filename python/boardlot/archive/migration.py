@@ -76,12 +76,12 @@ def _is_current(database: Database) -> bool:
         if format_of(snapshot) < FORMAT:
             return False
         known = tables(snapshot)
-        return all(known.get(typed.name) == typed.table for typed in _lists(snapshot))
+        return all(known.get(typed.name) == typed.table for typed in _lists(database, snapshot))
 
 
-def _lists(transaction: Transaction) -> list[TypedList]:
+def _lists(database: Database, transaction: Transaction) -> list[TypedList]:
     endpoints = transaction.execute("select name, fields from endpoints order by name")
-    return [*built_in().values(), *custom(endpoints)]
+    return [*built_in().values(), *custom(database, endpoints)]
 
 
 def _fill(database: Database, lock: Lock, wait: float) -> None:
@@ -89,7 +89,7 @@ def _fill(database: Database, lock: Lock, wait: float) -> None:
     lists: list[TypedList] = []
 
     def create(transaction: Transaction) -> None:
-        lists[:] = _lists(transaction)
+        lists[:] = _lists(database, transaction)
         for typed in lists:
             typed.create(database, transaction)
 
@@ -108,7 +108,7 @@ def _complete(database: Database, transaction: Transaction) -> None:
     change_tables(database, transaction)
     database.stop_writers(transaction)
     before = tables(transaction)
-    lists = _lists(transaction)
+    lists = _lists(database, transaction)
     for typed in lists:
         typed.create(database, transaction)
         typed.fill_all(transaction)

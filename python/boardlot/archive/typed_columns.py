@@ -40,6 +40,12 @@ BATCH = 5_000
 
 INT64_MAX = 2**63 - 1
 
+# The kinds of fields; see `columns_of`.
+KINDS = {
+    "text", "object", "date", "timestamp", "integer", "integer not zero", "flag", "number",
+    "decimal",
+}  # fmt: skip
+
 # A field's name, kind and unit.
 Column = tuple[str, str, str]
 # The number of a version; for a version of a list, after the number of the list.
@@ -222,10 +228,29 @@ def built_in() -> dict[str, TypedList]:
     return found
 
 
-def custom(rows: Iterable[Row]) -> Iterator[TypedList]:
-    """The custom endpoints of an archive, by the rows of its table `endpoints`."""
+def custom(database: Database, rows: Iterable[Row]) -> Iterator[TypedList]:
+    """The custom endpoints of an archive, by the rows of its table `endpoints`.
+
+    Raises:
+        StoreError: The fields of one of them are not fields.
+    """
     for name, text in rows:
-        yield typed_list(name, [tuple(field) for field in json.loads(text)])
+        yield typed_list(name, _fields(database, name, text))
+
+
+def _fields(database: Database, name: str, text: str) -> list[Column]:
+    with suppress(ValueError, TypeError, RecursionError):
+        fields = [(field, kind, unit) for field, kind, unit in json.loads(text)]
+        if all(isinstance(part, str) for one in fields for part in one) and all(
+            kind in KINDS for _, kind, _ in fields
+        ):
+            return fields
+    raise store_error(
+        database.name,
+        f"has fields of the custom endpoint {name!r} that this version does not know: it was "
+        "damaged, or written by a newer boardlot",
+        hint=f"Update boardlot. If that does not help: {RESTORE}",
+    )
 
 
 def tables(transaction: Transaction) -> dict[str, str]:
@@ -261,7 +286,7 @@ def stored_fields(database: Database, transaction: Transaction, name: str) -> Ty
     query = f"select 1 from archive_columns where list = ?{database.for_share}"
     transaction.execute(query, (name,))
     query = "select name, fields from endpoints where name = ?"
-    for typed in custom(transaction.execute(query, (name,))):
+    for typed in custom(database, transaction.execute(query, (name,))):
         check_current(database, transaction, typed)
         return typed
     raise store_error(

@@ -70,25 +70,26 @@ def _outdated(database: Database, transaction: Transaction) -> dict[str, tuple[V
     """The views that are to be created, and a digest of each, without views of lists whose columns
     are those of another version."""
     endpoints = transaction.execute("select name, fields from endpoints order by name")
+    lists = tuple(custom(database, endpoints))
     known: dict[str, str] = dict(transaction.execute("select name, digest from archive_views"))
     complete = {None, *tables(transaction).values()}
     return {
         name: (view, made_of)
-        for name, (view, made_of, table) in _wanted(type(database), tuple(endpoints)).items()
+        for name, (view, made_of, table) in _wanted(type(database), lists).items()
         if known.get(name) != made_of and table in complete
     }
 
 
 @lru_cache(maxsize=16)
 def _wanted(
-    database: type[Database], endpoints: tuple[Row, ...]
+    database: type[Database], endpoints: tuple[TypedList, ...]
 ) -> dict[str, tuple[View, str, str | None]]:
     """Each view with its digest, and the table of its columns."""
     views: Views = {"coverage_of_fills": (_coverage(database), None)}
     views |= _of_fills(database, built_in()["fills"])
     for spec in LISTS.values():
         views |= _of_list(database, built_in()[spec.name], spec.column)
-    for typed in custom(endpoints):
+    for typed in endpoints:
         views |= _of_list(database, typed, "key")
     return {name: (view, digest(view.query()), table) for name, (view, table) in views.items()}
 
