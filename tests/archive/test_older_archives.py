@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections import Counter
 from pathlib import Path
 
 import boardlot as bl
@@ -371,3 +372,57 @@ def test_who_may_only_read_an_older_archive_reads_it_before_and_after(
     finally:
         connection.execute("drop owned by only_reads")
         connection.execute("drop role only_reads")
+
+
+BATCH = 10
+VERSIONS = """insert into versions (list, id, seen_at, change, identity, digest, record)
+with recursive n (id) as (select 1 union all select id + 1 from n where id < ?)
+select l.id, n.id, 1, 'new', '', '', '{}' from lists l, n where l.list = ?"""
+FILLS = """insert into fill_versions (series, identity, run, updated, record)
+with recursive n (id) as (select 1 union all select id + 1 from n where id < ?)
+select s.id, 'fill ' || n.id, 1, n.id, '{}' from series s, n"""
+
+
+def work_of_batches(archive, endpoints, versions):
+    """What the columns take of so many custom endpoints, each with one list of so many versions,
+    and of as many fills: batches, and in SQLite also the steps of its machine, in hundreds."""
+    done, database = Counter(), archive._database
+    names = [f"e{endpoints}_{versions}_{number}" for number in range(endpoints)]
+    with database.transaction() as transaction:
+        for table in ("endpoints", "lists", "versions", "series", "fill_versions"):
+            transaction.execute(f"delete from {table}")
+        for name in names:
+            transaction.execute("insert into endpoints (name, fields) values (?, '[]')", (name,))
+            transaction.execute("insert into lists (list, key, format) values (?, '', 2)", (name,))
+            transaction.execute(VERSIONS, (versions, name))
+        transaction.execute(
+            "insert into series (account, market, published, format) values ('1', 'HK', 1, 2)"
+        )
+        transaction.execute(FILLS, (versions,))
+        lists = migration._lists(database, transaction)
+        for typed in lists:
+            typed.create(database, transaction)
+            transaction.execute(f'delete from "{typed.table}"')
+        if database.times_are_texts:
+            transaction._driver.set_progress_handler(lambda: done.update(["steps"]), 100)
+        for typed in lists:
+            position = typed.first
+            while position is not None:
+                done["batches"] += 1
+                position = typed.fill(transaction, position, limit=BATCH, published=True)
+        if database.times_are_texts:
+            transaction._driver.set_progress_handler(None, 0)
+        for typed in lists:
+            wanted = versions if typed.name in ("fills", *names) else 0
+            query = f'select count(*) from "{typed.table}"'
+            assert transaction.execute(query) == [(wanted,)]
+    return done
+
+
+def test_the_work_of_a_migration_grows_with_what_there_is(archive):
+    """Not with lists times versions, as if each list looked at the versions of all, nor with the
+    square of versions, as if each batch did."""
+    least = work_of_batches(archive, 10, 60)
+    for larger in (work_of_batches(archive, 20, 60), work_of_batches(archive, 10, 120)):
+        assert larger.keys() == least.keys()
+        assert all(larger[one] < 2.5 * least[one] for one in least), (least, larger)

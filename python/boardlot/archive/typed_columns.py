@@ -151,13 +151,14 @@ class TypedList:
         )
         until: Position = ends[0] if ends else tuple(INT64_MAX for _ in after)
         source, condition, values = f"{table} v", "", []
+        # Of SQLite, a cross join is in this order: each batch reads its range, not whole lists.
         if self.has_versions_by_list:
-            source += " join lists l on l.id = v.list"
-            condition = "l.list = ? and l.id >= ? and l.id <= ? and "
-            values = [self.name, after[0], until[0]]
+            source += " cross join lists l"
+            condition = "l.id = v.list and l.list = ? and "
+            values = [self.name]
         elif published:
-            source += " join series s on s.id = v.series"
-            condition = "v.run <= s.published and "
+            source += " cross join series s"
+            condition = "s.id = v.series and v.run <= s.published and "
         other = ", ".join(f"c.{column}" for column in self._keys)
         found = transaction.execute(
             f"select {key}, v.record from {source} where {condition}"
