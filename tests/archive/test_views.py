@@ -1,15 +1,24 @@
 """The views of an archive, and the views that users build on them, keep their columns."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import boardlot as bl
 import pytest
+from boardlot.archive import views
+from boardlot.archive.lists import custom_spec
+from boardlot.archive.typed_columns import typed_list
 
+from ..support.threads import wait_until
 from .columns import check_columns
 from .service import HK, path_of
 from .test_older_archives import statements
 
 OLDER = "update archive_views set digest = 'older'"
+LATER = "update boardlot_archive.archive_views set digest = 'older' where name <> 'kline'"
 SUMS = "create schema mart; create view mart.sums as select code, sum(qty) as n from {} group by 1"
 
 
@@ -200,3 +209,63 @@ def test_the_page_of_an_archive_names_every_view(archive):
     views = archive._database.read("select name from archive_views")
     named = [name for (name,) in views if f"`{name}`" in page or name.endswith("_history")]
     assert len(named) == len(views)
+
+
+def test_definitions_and_replacements_of_views_take_turns(
+    address, connection, filled_in_postgres, monkeypatch
+):
+    """Two that change the same rows and views would wait for each other, until one is ended."""
+    from boardlot.archive.postgres import Postgres
+
+    inside, most, ended = [], [0], []
+    waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
+    defining = Postgres.defining
+
+    @contextmanager
+    def meeting(database):
+        """Goes on once all others wait, or one of them does not."""
+        with defining(database) as transaction:
+            inside.append(database)
+            wait_until(
+                lambda: (
+                    len(inside) > 1
+                    or connection.execute(waiting).fetchone()[0] + len(ended) == len(works) - 1
+                )
+            )
+            most[0] = max(most[0], len(inside))
+            try:
+                yield transaction
+            finally:
+                inside.pop()
+
+    def define(archive, **record):
+        fields = custom_spec(kline(**record)).fields
+        typed = typed_list("kline", fields)
+        assert views.define_custom(archive._database, typed, fields, 30.0) == []
+
+    def replace(archive):
+        assert views.replace_views(archive._database) == []
+
+    works = [
+        partial(define, day="date", close="decimal"),
+        partial(define, day="date", close="decimal"),
+        partial(define, day="text"),
+        replace,
+    ]
+
+    def work(one):
+        try:
+            with bl.Archive(address) as archive:
+                # All have looked before one of them changes anything.
+                opened.wait()
+                one(archive)
+        finally:
+            ended.append(one)
+
+    opened = threading.Barrier(len(works), lambda: connection.execute(LATER))
+    monkeypatch.setattr(Postgres, "defining", meeting)
+    with ThreadPoolExecutor(len(works)) as pool:
+        for result in [pool.submit(work, one) for one in works]:
+            result.result()
+    assert most == [1]
+    check_columns(filled_in_postgres)
