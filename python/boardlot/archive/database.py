@@ -38,8 +38,12 @@ class Transaction(Protocol):
         """Insert rows into `table (column, ...)` unless it has them, and return how many were
         new."""
 
-    def append(self, into: str, rows: Sequence[Row]) -> None:
-        """Insert rows that `table (column, ...)` does not have. U+0000 may be stored as U+FFFD."""
+    def append(self, into: str, rows: Sequence[Row], *, has_nul: bool = False) -> None:
+        """Insert rows that `table (column, ...)` does not have.
+
+        Args:
+            has_nul: A text may have U+0000, which may be stored as U+FFFD.
+        """
 
     def new_ids(self, table: str, count: int) -> list[int]:
         """Returns `count` ascending values for a table's column `id`, greater than all that it

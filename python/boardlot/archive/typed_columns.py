@@ -104,7 +104,11 @@ class TypedList:
         """Store the columns of versions that have none, and return how many values were not of the
         kind of their field."""
         rows = self._converted(texts)
-        transaction.append(self._into, [(*key, *row) for key, row in zip(keys, rows, strict=True)])
+        transaction.append(
+            self._into,
+            [(*key, *row) for key, row in zip(keys, rows, strict=True)],
+            has_nul=any("\\u0000" in text or "\0" in text for text in texts),
+        )
         return sum(_count(row[0]) for row in rows if row[0] is not None)
 
     def replace(
@@ -113,7 +117,10 @@ class TypedList:
         """Store the columns of fill versions that were written again, and return how many more
         values than before were not of the kind of their field."""
         condition, values = transaction.among(VERSION, versions)
-        query = f'select {UNCONVERTED} from "{self.table}" where {condition}'
+        query = (
+            f'select {UNCONVERTED} from "{self.table}" '
+            f"where {condition} and {UNCONVERTED} is not null"
+        )
         before = sum(_count(names) for (names,) in transaction.execute(query, (values,)))
         transaction.execute(f'delete from "{self.table}" where {condition}', (values,))
         after = self.store(transaction, [(version,) for version in versions], texts)
@@ -202,9 +209,9 @@ class TypedList:
         return (RECORD, *[None] * len(self.fields))
 
 
-def _count(names: str | None) -> int:
+def _count(names: str) -> int:
     """The number of names of fields in a text."""
-    return 0 if names is None else names.count(",") + 1
+    return names.count(",") + 1
 
 
 def typed_list(name: str, fields: Iterable[Column]) -> TypedList:

@@ -65,7 +65,7 @@ class SqliteConnection(Transaction):
             inserted += self._driver.execute(sql, [*chain.from_iterable(some)]).rowcount
         return inserted
 
-    def append(self, into: str, rows: Sequence[Row]) -> None:
+    def append(self, into: str, rows: Sequence[Row], *, has_nul: bool = False) -> None:
         self.insert(into, rows)
 
     def new_ids(self, table: str, count: int) -> list[int]:
