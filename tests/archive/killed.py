@@ -1,26 +1,40 @@
-"""Children that update or follow an archive until they are killed.
+"""Children that update or follow an archive until they are killed, each in a process of its own.
+
+`serve` forks one for each line of stdin, `[WORDS, STEPS]`: it does what the words say, and kills
+itself at that statement of its database, or never if that is 0. Its number is printed, then its
+end; at the next line, whatever that is, it is reaped, and its status printed.
 
 `update TARGET URL ACCOUNT`: updates fills and a plate. `verify TARGET URL ACCOUNT`: verifies the
 fills of Hong Kong. `follow TARGET URL ACCOUNT FILE`: follows the fills and writes the id of each
 to a file, so that a fill that comes again is recognized. `migrate TARGET URL STEPS`: migrates an
-older archive, and kills itself within the transaction of that step.
+older archive, and kills itself within the transaction of that step. `lists TARGET URL ACCOUNT
+FIELDS`: updates the fills of Hong Kong, a plate, and a custom endpoint with these fields.
 """
 
+import importlib
+import json
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import boardlot as bl
 from boardlot.archive import migration, update as updating, verify as verifying
 from boardlot.archive.typed_columns import TypedList
 
-from .service import PLATE
+from .service import PLATE, own_endpoint
 
 
 def update(target, url, account):
     with bl.Client(url) as client, bl.Archive(target) as archive:
         archive.update(client, fills=[(account, "HK"), (account, "US")], plates=[PLATE])
+
+
+def lists(target, url, account, fields):
+    own = [(own_endpoint(**dict.fromkeys(fields.split(), "decimal")), {})]
+    with bl.Client(url) as client, bl.Archive(target) as archive:
+        archive.update(client, fills=[(account, "HK")], plates=[PLATE], lists=own)
 
 
 def verify(target, url, account):
@@ -61,10 +75,68 @@ def migrate(target, url, steps):
         archive.update(client, ipos=["hk"])
 
 
+def die_at(steps):
+    """Kills this process at that statement: before it, or after it."""
+    from boardlot.archive.sqlite.connection import SqliteConnection
+
+    owners = [(SqliteConnection, name) for name in ("execute", "execute_many", "insert")]
+    if "psycopg" in sys.modules:
+        import psycopg
+
+        owners += [(psycopg.Connection, "execute"), (psycopg.Cursor, "copy")]
+        owners += [(psycopg.Cursor, "executemany")]
+    left = steps
+
+    def dying(function):
+        def call(*arguments, **options):
+            nonlocal left
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            try:
+                return function(*arguments, **options)
+            finally:
+                left -= 1
+                if left == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        return call
+
+    for owner, name in owners:
+        setattr(owner, name, dying(getattr(owner, name)))
+
+
+def serve():
+    with suppress(ImportError):
+        importlib.import_module("boardlot.archive.postgres")
+    for line in sys.stdin:
+        words, steps = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(240)
+            if steps:
+                die_at(steps)
+            COMMANDS[words[0]](*words[1:])
+            os._exit(0)
+        print(child, flush=True)
+        # As a zombie, its number is not given again.
+        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+        print("ended", flush=True)
+        sys.stdin.readline()
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+COMMANDS = {
+    "update": update,
+    "lists": lists,
+    "follow": follow,
+    "verify": verify,
+    "migrate": migrate,
+    "serve": serve,
+}
+
 if __name__ == "__main__":
     # A small number gives an update many transactions to be killed in.
     updating.FILLS = 20
     verifying.FILLS, verifying.PART = 40, 8
-    {"update": update, "follow": follow, "verify": verify, "migrate": migrate}[sys.argv[1]](
-        *sys.argv[2:]
-    )
+    COMMANDS[sys.argv[1]](*sys.argv[2:])

@@ -7,11 +7,14 @@ import threading
 import time
 from urllib.parse import parse_qsl
 
+import boardlot as bl
+
 from ..support.paged_service import page
 from ..support.service import StandInService, response
 
 HK = ("281756", "HK")
 PLATE = "HK.BK1001"
+OWN = "/api/v1.0/own"
 DAY = 86_400 * 10**6
 HOUR = 3_600 * 10**6
 # The name of the member with the list, by the end of the path.
@@ -138,6 +141,11 @@ def path_of(name, key):
         "futures": f"/api/v1.0/quote/{key}/reference-future",
         "plates": f"/api/v1.0/quote/plate/{key}/stock",
     }[name]
+
+
+def own_endpoint(**record):
+    """A custom endpoint with these fields."""
+    return bl.Endpoint("own", "GET", OWN, rows="data.list", record=record)
 
 
 def fills_path(account="281756"):

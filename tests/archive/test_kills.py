@@ -10,6 +10,7 @@ import pytest
 
 from ..support.processes import ROOT
 from ..support.threads import wait_until
+from . import kills as histories
 from .columns import check_columns
 from .service import PLATE, fill, path_of, serve
 
@@ -138,6 +139,18 @@ def test_security_45_an_update_that_is_killed_ends_up_as_if_it_had_not_been(
 
 def test_security_45_a_follower_that_is_killed_has_each_fill_once(running, file, tmp_path):
     check_follow(str(file), running, tmp_path, kills=4)
+
+
+LONG = [pytest.param(60, seed, marks=pytest.mark.slow) for seed in range(1, 6)]
+
+
+@pytest.mark.parametrize(("kills", "seed"), [(6, 0), *LONG])
+def test_security_45_an_archive_is_whole_after_each_kill(service, target, tmp_path, kills, seed):
+    """While it is filled, updated, verified or followed, at any statement or request."""
+    service.book.page = 10
+    with histories.children() as processes:
+        done = histories.History(target, service, tmp_path, processes, seed).run(kills)
+    assert done.total() == kills
 
 
 @pytest.mark.slow

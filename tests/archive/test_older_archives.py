@@ -186,13 +186,14 @@ def test_a_migration_that_is_killed_ends_up_as_one_that_is_not(
     with bl.Archive(target) as archive:
         add_fills(archive, 10 + 30 * KILLS)
         query = "select deal_id, price, qty, record from fills order by 1"
-        before = list(archive.sql(query))
+        before, checked = list(archive.sql(query)), archive.check()
         for _ in range(KILLS):
             arguments = ["migrate", target, service.base_url, str(chosen.randrange(1, 4))]
             child = subprocess.run([*command, *arguments], cwd=ROOT, check=False)
             assert child.returncode == -9
             assert archive._database.read("select version from archive_format") == [(1,)]
-            assert list(archive.sql(query)) == before
+            with bl.Archive(target) as opened:
+                assert list(opened.sql(query)) == before and opened.check() == checked
         archive.update(client, ipos=["hk"])
         assert list(archive.sql(query)) == before
         assert check_columns(archive) > 2 * len(before)
