@@ -318,6 +318,23 @@ def test_a_value_of_a_fill_that_is_stored_again_in_its_read_is_counted_once(arch
     ]
 
 
+def test_fills_that_a_first_read_meets_twice_are_stored_once(archive):
+    """Pages that shift: a database that is handed many rows at once refuses all for one of them."""
+    store = FillStore(archive._database, Series(*HK))
+    store.begin(1, 200)
+
+    def stored(numbers):
+        rows = {str(n): (str(n), n, "HK.1", json.dumps(fill(n, n))) for n in numbers}
+        return store.store(rows, f"page {numbers}")
+
+    assert stored(range(1, 61)).new == 60
+    assert stored(range(31, 101)).new == 40
+    store.publish(1, 200, 200, whole_overlap=True)
+    rows = archive.fills(*HK).all()
+    assert [one["deal_id"] for one in rows] == [str(n) for n in range(100, 0, -1)]
+    assert check_columns(archive) == 200
+
+
 def test_a_damaged_record_has_no_columns_and_those_beside_it_do():
     typed = built_in()["fills"]
     rows = typed._converted(['{"qty":"5"}', "{damaged", '{"qty":"6"},{"qty":"7"}'])
