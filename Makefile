@@ -18,8 +18,8 @@ export CARGO_TERM_COLOR ?= never
 # Without compiled modules each worker and each child of the tests would compile all of them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help rust setup demo test test-rust test-python test-long check check-quick check-types check-rest format \
-	audit generate stubs package-docs docs lock bench wheel wheel-test clean .compiled-tests
+.PHONY: help rust setup demo test test-rust test-python snapshots test-long check check-quick check-types check-rest \
+	format audit generate stubs package-docs docs lock bench wheel wheel-test clean .compiled-tests
 
 help: ## Lists these targets.
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | awk -F '\t' '{printf "%-13s %s\n", $$1, $$2}'
@@ -52,6 +52,10 @@ test-rust: | rust ## The core's tests, without Python; ARGS="name" picks some.
 test-python: $(BIN)/.built ## The Python tests; ARGS="tests/cli -k resume" picks some.
 	@tools/install-test-packages
 	$(BIN)/pytest -n auto $(ARGS)
+
+# A test whose text is accepted fails once more.
+snapshots: $(BIN)/.built ## Accepts new texts of messages in tests; ARGS="tests/cli" picks some.
+	-$(BIN)/pytest --inline-snapshot=create,fix $(or $(ARGS),$(shell grep -rl inline_snapshot tests --include 'test_*'))
 
 test-long: $(BIN)/.built ## The long forms of the tests: an hour.
 	@tools/install-test-packages

@@ -1,5 +1,6 @@
 """Rules for every test: long forms run only on request, and no test leaves anything open."""
 
+import contextlib
 import gc
 import os
 import signal
@@ -13,6 +14,11 @@ from .support.failures import FailureReport
 from .support.leaks import LeakGuard
 from .support.sandbox_process import allow_many_files
 from .support.system import IN_CI, is_of_system
+
+pytest.register_assert_rewrite("tests.support.words")
+# inline-snapshot takes it from here. The environments of tools/nightly have other packages.
+with contextlib.suppress(ImportError):
+    from .support.words import text_in_lines  # noqa: F401
 
 
 def pytest_addoption(parser):

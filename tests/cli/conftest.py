@@ -1,6 +1,7 @@
 """A sandbox and the profile `live` that leads to it, and commands that run in this process."""
 
 import json
+import re
 import sys
 from contextlib import closing
 from functools import partial
@@ -25,8 +26,8 @@ class Ended(NamedTuple):
 
     @property
     def said(self):
-        """Its stderr, whose lines may be broken anywhere."""
-        return " ".join(self.err.split())
+        """Its stderr, whose lines may be broken anywhere, without the usage of the command."""
+        return re.sub("Usage: .* for help. ", "", " ".join(self.err.split()))
 
     @property
     def failure(self):

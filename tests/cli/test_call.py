@@ -7,8 +7,9 @@ from pathlib import Path
 
 import boardlot as bl
 import pytest
+from inline_snapshot import external_file
 
-from ..support.vectors import table
+from ..support.words import transcript
 
 FILE = """\
 [kline]
@@ -65,8 +66,7 @@ def test_values_have_their_declared_kinds(sandbox, call, endpoints):
     assert call("things", "n=6", "--format", "json").status == 3
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"), table("command_lines")["wrong calls of custom endpoints"]
-)
-def test_wrong_usage_ends_with_2_and_says_why(line, expected, call):
-    assert expected in call(*shlex.split(line)).refusal
+def test_wrong_usage_ends_with_2_and_says_why(call, sent):
+    file = Path(__file__).with_name("refusals") / "custom_endpoints.txt"
+    said = transcript(file, lambda line: call(*shlex.split(line)).refusal)
+    assert said == external_file(file) and sent() == []

@@ -2,13 +2,15 @@
 
 import json
 from functools import partial
+from pathlib import Path
 
 import boardlot as bl
 import pytest
+from inline_snapshot import external_file
 
 from ..support.callbacks import kept_port
 from ..support.logins import demo_login
-from ..support.vectors import table
+from ..support.words import named, transcript
 
 SECRET = "a passphrase"
 
@@ -195,8 +197,13 @@ def profiles(config, monkeypatch):
     return config
 
 
-@pytest.mark.parametrize(("line", "said"), table("command_lines")["logins that are not renewed"])
-def test_a_login_is_not_renewed_as_another(line, said, profiles, boardlot):
+def test_a_login_is_not_renewed_as_another(profiles, boardlot):
     before = profiles.read_bytes()
-    assert said in boardlot(*line.split()).refusal
-    assert profiles.read_bytes() == before
+
+    def refusal(line):
+        said = boardlot(*line.split()).refusal
+        assert profiles.read_bytes() == before, line
+        return named(said, FOLDER=profiles.parent)
+
+    file = Path(__file__).with_name("refusals") / "logins.txt"
+    assert transcript(file, refusal) == external_file(file)

@@ -6,14 +6,17 @@ import subprocess
 import sys
 from contextlib import closing, contextmanager
 from datetime import datetime, timezone
+from pathlib import Path
 
 import boardlot as bl
 import pytest
 from boardlot.cli import main
 from boardlot.cli.commands import mcp
+from inline_snapshot import external_file
 
 from ..support.command_line import ACCOUNT, COMMAND, Service
 from ..support.vectors import table
+from ..support.words import transcript
 
 INITIALIZE = {
     "protocolVersion": "2025-06-18",
@@ -175,11 +178,13 @@ def test_every_tool_responds(demo):
     assert datetime.fromisoformat(demo.call("server_time")["server_time"])
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "said"), table("command_lines")["mistakes of a model"]
-)
-def test_a_mistake_is_explained_to_the_model(demo, tool, arguments, said):
-    assert said in demo.refusal(tool, **arguments)
+def test_a_mistake_is_explained_to_the_model(demo):
+    def refusal(call):
+        tool, arguments = call.split(" ", 1)
+        return demo.refusal(tool, **json.loads(arguments))
+
+    file = Path(__file__).with_name("refusals") / "model.txt"
+    assert transcript(file, refusal) == external_file(file)
 
 
 def test_a_mistake_of_any_length_is_explained_briefly(demo):

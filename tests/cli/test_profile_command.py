@@ -7,10 +7,11 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 import tomli
+from inline_snapshot import external_file
 
 from ..support.keys import uploaded_key
 from ..support.logins import demo_login
-from ..support.vectors import table
+from ..support.words import named, transcript
 
 URL = "https://api.example.com"
 PASSPHRASE = "correct horse"
@@ -89,13 +90,17 @@ def test_the_default_profile_is_used_only_if_nothing_else_selects_a_service(
     assert "default_profile" not in config.read_text()
 
 
-@pytest.mark.parametrize(("line", "said"), table("command_lines")["profiles that cannot be kept"])
-def test_what_cannot_be_used_or_kept_is_refused(line, said, config, key, boardlot, monkeypatch):
+def test_what_cannot_be_used_or_kept_is_refused(config, key, boardlot, monkeypatch):
     monkeypatch.chdir(key[0].parent)
     key[0].with_name("public.pem").write_text(bl.generate_key().public_pem)
-    done = boardlot(*shlex.split(line))
-    assert done.status in (2, 3) and said in done.said and "hunter2" not in done.err
-    assert not config.exists()
+
+    def refusal(line):
+        done = boardlot(*shlex.split(line))
+        assert done.status in (2, 3) and "hunter2" not in done.err and not config.exists(), line
+        return named(f"{done.said} ({done.status})", FOLDER=key[0].parent)
+
+    file = Path(__file__).with_name("refusals") / "profiles.txt"
+    assert transcript(file, refusal) == external_file(file)
 
 
 def test_an_existing_profile_is_replaced_only_on_request(config, key, boardlot):

@@ -11,12 +11,13 @@ import pytest
 from boardlot.cli.application import app
 from boardlot.cli.numbers import Number, Whole
 from click.types import FloatParamType, IntParamType
+from inline_snapshot import external_file
 
 from ..support.command_line import ACCOUNT
-from ..support.vectors import table
+from ..support.words import transcript
 
 SANDBOX = {"fills": 60}
-LINES = table("command_lines")
+REFUSALS = Path(__file__).with_name("refusals")
 FILLS = ["fills", ACCOUNT, "HK"]
 DIVIDENDS = ["dividends", "HK.00700"]
 
@@ -31,17 +32,29 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(("line", "said"), LINES["wrong usage"])
-def test_wrong_usage_is_said_before_a_request(line, said, live, sent, folder):
+def test_wrong_usage_is_said_before_a_request(live, sent, folder):
     before = sorted(folder.iterdir())
-    assert said in live(*shlex.split(line)).refusal
-    assert sent() == [] and sorted(folder.iterdir()) == before
-    assert Path("there.csv").read_text() == "mine"
+
+    def refusal(line):
+        said = live(*shlex.split(line)).refusal
+        assert sent() == [] and sorted(folder.iterdir()) == before, line
+        assert Path("there.csv").read_text() == "mine", line
+        return said
+
+    file = REFUSALS / "wrong_usage.txt"
+    assert transcript(file, refusal) == external_file(file)
 
 
-@pytest.mark.parametrize(("option", "said"), LINES["rows that cannot be chosen"])
-def test_rows_that_cannot_be_chosen_are_an_error(option, said, live):
-    assert said in live(*FILLS, *shlex.split(option)).refusal
+def test_a_header_of_two_lines_is_not_sent(live, sent):
+    header = ["--header", "X-Service-Client-Nnid: 12\n3"]
+    assert "the value of 'X-Service-Client-Nnid'" in live(*DIVIDENDS, *header).refusal
+    assert sent() == []
+
+
+def test_rows_that_cannot_be_chosen_are_an_error(live):
+    file = REFUSALS / "rows.txt"
+    said = transcript(file, lambda options: live(*FILLS, *shlex.split(options)).refusal)
+    assert said == external_file(file)
 
 
 @pytest.mark.parametrize("text", ["1e400", "1e-400", "9" * 5000, "-0"])

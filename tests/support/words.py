@@ -1,0 +1,56 @@
+"""Texts for people, as snapshots that `make snapshots` accepts."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inline_snapshot.plugin import Builder, customize
+
+# Room for the indentation, the quotes and a comma in a line of at most 100 characters.
+WIDTH = 80
+INDENT = "    "
+AS_IT_IS: Any = {"break_long_words": False, "break_on_hyphens": False}
+
+
+@contextmanager
+def raises(kind: type[BaseException], text: str) -> Iterator[pytest.ExceptionInfo[Any]]:
+    """`pytest.raises` of an error whose text is this one."""
+    with pytest.raises(kind) as caught:
+        yield caught
+    assert str(caught.value) == text
+
+
+def named(text: str, **names: object) -> str:
+    """A text with names instead of what differs in each run, such as the path of a folder."""
+    for name, value in names.items():
+        text = text.replace(str(value), name)
+    return text
+
+
+def transcript(file: Path, said: Callable[[str], str]) -> str:
+    """The commands of a file, each with what boardlot says to it, for `external_file`."""
+    commands = [line for line in file.read_text("utf-8").splitlines() if line[:1].strip()]
+    texts = [textwrap.fill(said(command), 96, **AS_IT_IS) for command in commands]
+    both = zip(commands, texts, strict=True)
+    return "\n".join(f"{command}\n{textwrap.indent(text, INDENT)}\n" for command, text in both)
+
+
+@customize
+def text_in_lines(value: object, builder: Builder) -> Any:
+    """Writes a long text as several literals, since no formatter breaks one."""
+    if not isinstance(value, str) or all(len(line) <= WIDTH for line in value.splitlines()):
+        return None
+    parts = (
+        part
+        for line in value.splitlines(keepends=True)
+        for part in textwrap.wrap(
+            line, WIDTH, drop_whitespace=False, replace_whitespace=False, **AS_IT_IS
+        )
+    )
+    # Not `repr()`, for which inline-snapshot has another one, which would ask here again.
+    return builder.create_code(" ".join(f"{part!r}" for part in parts))
