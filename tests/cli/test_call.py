@@ -7,9 +7,8 @@ from pathlib import Path
 
 import boardlot as bl
 import pytest
-from inline_snapshot import external_file
 
-from ..support.words import transcript
+from ..support.words import assert_transcript
 
 FILE = """\
 [kline]
@@ -67,6 +66,8 @@ def test_values_have_their_declared_kinds(sandbox, call, endpoints):
 
 
 def test_wrong_usage_ends_with_2_and_says_why(call, sent):
-    file = Path(__file__).with_name("refusals") / "custom_endpoints.txt"
-    said = transcript(file, lambda line: call(*shlex.split(line)).refusal)
-    assert said == external_file(file) and sent() == []
+    def refusal(line):
+        return call(*shlex.split(line)).refusal
+
+    assert_transcript(Path(__file__).with_name("refusals") / "custom_endpoints.txt", refusal)
+    assert sent() == []

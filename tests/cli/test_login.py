@@ -6,11 +6,10 @@ from pathlib import Path
 
 import boardlot as bl
 import pytest
-from inline_snapshot import external_file
 
 from ..support.callbacks import kept_port
 from ..support.logins import demo_login
-from ..support.words import named, transcript
+from ..support.words import assert_transcript, named
 
 SECRET = "a passphrase"
 
@@ -205,5 +204,4 @@ def test_a_login_is_not_renewed_as_another(profiles, boardlot):
         assert profiles.read_bytes() == before, line
         return named(said, FOLDER=profiles.parent)
 
-    file = Path(__file__).with_name("refusals") / "logins.txt"
-    assert transcript(file, refusal) == external_file(file)
+    assert_transcript(Path(__file__).with_name("refusals") / "logins.txt", refusal)

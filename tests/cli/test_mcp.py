@@ -12,11 +12,10 @@ import boardlot as bl
 import pytest
 from boardlot.cli import main
 from boardlot.cli.commands import mcp
-from inline_snapshot import external_file
 
 from ..support.command_line import ACCOUNT, COMMAND, Service
 from ..support.vectors import table
-from ..support.words import transcript
+from ..support.words import assert_transcript
 
 INITIALIZE = {
     "protocolVersion": "2025-06-18",
@@ -183,8 +182,7 @@ def test_a_mistake_is_explained_to_the_model(demo):
         tool, arguments = call.split(" ", 1)
         return demo.refusal(tool, **json.loads(arguments))
 
-    file = Path(__file__).with_name("refusals") / "model.txt"
-    assert transcript(file, refusal) == external_file(file)
+    assert_transcript(Path(__file__).with_name("refusals") / "model.txt", refusal)
 
 
 def test_a_mistake_of_any_length_is_explained_briefly(demo):

@@ -7,11 +7,10 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 import tomli
-from inline_snapshot import external_file
 
 from ..support.keys import uploaded_key
 from ..support.logins import demo_login
-from ..support.words import named, transcript
+from ..support.words import assert_transcript, named
 
 URL = "https://api.example.com"
 PASSPHRASE = "correct horse"
@@ -99,8 +98,7 @@ def test_what_cannot_be_used_or_kept_is_refused(config, key, boardlot, monkeypat
         assert done.status in (2, 3) and "hunter2" not in done.err and not config.exists(), line
         return named(f"{done.said} ({done.status})", FOLDER=key[0].parent)
 
-    file = Path(__file__).with_name("refusals") / "profiles.txt"
-    assert transcript(file, refusal) == external_file(file)
+    assert_transcript(Path(__file__).with_name("refusals") / "profiles.txt", refusal)
 
 
 def test_an_existing_profile_is_replaced_only_on_request(config, key, boardlot):

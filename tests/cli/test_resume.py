@@ -11,13 +11,12 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 from boardlot.cli.output import resume
-from inline_snapshot import external_file
 
 from ..support.command_line import ACCOUNT
 from ..support.processes import full_disk
 from ..support.steps import Steps
 from ..support.threads import wait_until
-from ..support.words import transcript
+from ..support.words import assert_transcript
 
 FILLS = 600
 SANDBOX = {"fills": FILLS}
@@ -165,8 +164,7 @@ def test_a_checkpoint_of_another_call_is_rejected(sandbox, live, tmp_path, monke
         assert content(tmp_path) == before, change
         return said
 
-    file = Path(__file__).with_name("refusals") / "checkpoints.txt"
-    assert transcript(file, refusal) == external_file(file)
+    assert_transcript(Path(__file__).with_name("refusals") / "checkpoints.txt", refusal)
 
 
 def test_a_checkpoint_of_another_service_is_rejected(service, boardlot, line):

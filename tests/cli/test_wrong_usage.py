@@ -11,10 +11,9 @@ import pytest
 from boardlot.cli.application import app
 from boardlot.cli.numbers import Number, Whole
 from click.types import FloatParamType, IntParamType
-from inline_snapshot import external_file
 
 from ..support.command_line import ACCOUNT
-from ..support.words import transcript
+from ..support.words import assert_transcript
 
 SANDBOX = {"fills": 60}
 REFUSALS = Path(__file__).with_name("refusals")
@@ -41,8 +40,7 @@ def test_wrong_usage_is_said_before_a_request(live, sent, folder):
         assert Path("there.csv").read_text() == "mine", line
         return said
 
-    file = REFUSALS / "wrong_usage.txt"
-    assert transcript(file, refusal) == external_file(file)
+    assert_transcript(REFUSALS / "wrong_usage.txt", refusal)
 
 
 def test_a_header_of_two_lines_is_not_sent(live, sent):
@@ -52,9 +50,10 @@ def test_a_header_of_two_lines_is_not_sent(live, sent):
 
 
 def test_rows_that_cannot_be_chosen_are_an_error(live):
-    file = REFUSALS / "rows.txt"
-    said = transcript(file, lambda options: live(*FILLS, *shlex.split(options)).refusal)
-    assert said == external_file(file)
+    def refusal(options):
+        return live(*FILLS, *shlex.split(options)).refusal
+
+    assert_transcript(REFUSALS / "rows.txt", refusal)
 
 
 @pytest.mark.parametrize("text", ["1e400", "1e-400", "9" * 5000, "-0"])

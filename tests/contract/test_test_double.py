@@ -1,6 +1,7 @@
 """The sandbox as a test double: custom rows, planned failures, a fixed date."""
 
 import datetime
+from pathlib import Path
 
 import boardlot as bl
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from boardlot._endpoints import ENDPOINTS, Account
 
 from ..support.own_endpoints import KLINE
+from ..support.words import assert_transcript
 
 CANDLES = [{"time": 1_700_000_000 + 60 * n, "close": f"{n}.5"} for n in range(5)]
 FILL = {
@@ -133,35 +135,19 @@ def test_served_rows_have_the_requested_range_and_page(sandbox):
     assert paths == {"/api/v1.0/quote/HK.00700/history-kline"}
 
 
-@pytest.mark.parametrize(
-    ("method", "arguments", "expected"),
-    [
-        ("serve", (KLINE, [{"close": "1"}]), r"rows\[0\] has no time"),
-        ("serve", (KLINE, [1]), r"rows\[0\] is 1; expected a dict"),
-        ("serve", (KLINE, "rows"), "a list of dicts"),
-        ("serve", (KLINE, [{"time": {1}}]), "cannot be written as JSON"),
-        ("serve", (TIMELESS, []), "cannot tell the time of a row of x"),
-        ("serve", ("kline", []), "endpoint is of type str; .* use `put`"),
-        ("put", ("fills", []), "did you mean|expected one of"),
-        ("put", ("server_time", []), r"one of trading_days, (?!.*server_time)"),
-        ("put", (5, []), "name is of type int; expected a string"),
-        ("fail_next", ("fills_histroy",), "did you mean 'fills_history'"),
-        ("put", {"name": "dividends", "rows": [], "account": "1"}, "does not take one"),
-        ("put", {"name": "dividends", "rows": [], "simbol": "x"}, "not an argument of dividends"),
-        ("fail_next", {"status": 200}, "status is 200"),
-        ("fail_next", {"code": 0}, "a success"),
-        ("fail_next", {"times": 0}, "times is 0"),
-        ("put", ("fills_history", [{"qty": 100}]), r"rows\[0\]\['qty'\] is 100; .*: '100'"),
-        ("put", ("fills_history", [{}, {"price": 2.5}]), r"rows\[1\]\['price'\] is 2.5; .* a str"),
-        ("put", ("fills_history", [{"code": 700}]), r"rows\[0\]\['code'\] is 700"),
-        ("__class__", {"today": "2026-01-05"}, "a date"),
-        ("__class__", {"today": datetime.date(1901, 1, 1)}, "today is 1901-01-01"),
-    ],
-)
-def test_what_is_wrong_is_named(sandbox, method, arguments, expected):
-    positional, named = ((), arguments) if isinstance(arguments, dict) else (arguments, {})
-    with pytest.raises(bl.ConfigError, match=expected):
-        getattr(sandbox, method)(*positional, **named)
+def test_what_is_wrong_is_named(sandbox):
+    names = {"bl": bl, "datetime": datetime, "sandbox": sandbox}
+    names |= {"KLINE": KLINE, "TIMELESS": TIMELESS}
+
+    def refusal(call):
+        with pytest.raises(bl.ConfigError) as caught:
+            eval(call, names)
+        return str(caught.value)
+
+    assert_transcript(Path(__file__).with_name("refusals") / "sandbox.txt", refusal)
+    # Nothing of it is served.
+    with sandbox.client() as client:
+        assert client.dividends("HK.00700") and len(client.fills_history("281756", "HK").all()) > 1
 
 
 @pytest.mark.parametrize(

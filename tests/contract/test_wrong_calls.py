@@ -13,6 +13,7 @@ import boardlot.frames
 import pytest
 
 from ..support.calls import called
+from ..support.words import assert_transcript
 
 FILLS = "281756", "HK"
 
@@ -93,78 +94,18 @@ def test_a_call_without_a_near_name_is_left_to_python(call, said, request):
     assert said in str(caught.value) and "canary" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (
-            lambda records: records.to_pandas(decimals=True),
-            "decimals is of type bool; expected 'float64'",
-        ),
-        (
-            lambda client: client.fetch_many(["HK.00700"], "dividends"),
-            'the method first, then the keys: fetch_many("dividends", ["HK.00700"])',
-        ),
-        (
-            lambda client: client.fetch_many(client.dividends, ["HK.00700"]),
-            'the name of the method as a string, such as "dividends"',
-        ),
-        (
-            lambda client: client.fills_history("1", "HK", resume=print),
-            "call it, as in resume=pager.checkpoint()",
-        ),
-        (lambda: bl.Endpoint("kline", "GET", "/a/:symbol/b"), "write {symbol}"),
-        (
-            lambda client: client.fills_history("1", "HK", start=timedelta(days=-30)),
-            "of type timedelta; expected a string, a number, a date or an aware datetime",
-        ),
-        (
-            lambda records, client: client.fetch_many("dividends", records.to_pandas()),
-            'such as the column frame["symbol"]',
-        ),
-        (
-            lambda client: client.fetch_many("fills_history", ["1"]),
-            "pass trd_market= by name, the same for all keys",
-        ),
-        (
-            lambda client: client.fetch_many("dividends", ["HK.00700"], worker=4),
-            "unknown argument 'worker'",
-        ),
-        (
-            lambda sandbox: sandbox.put("dividends", [{"payout_ratio": Decimal("1.5")}]),
-            "write the value as the service sends it, often a text",
-        ),
-        (lambda client: client.fills_history("1,2", "HK"), "call once for each account"),
-        (lambda client: client.call("kline", symbol="HK.00700"), "expected an Endpoint, or one"),
-        (lambda sandbox: sandbox.api_key().headers("POST", "https://a/b", {}), "expected bytes"),
-        (lambda: bl.Sandbox(today="2026-01-05"), "such as datetime.date(2026, 1, 5)"),
-        (
-            lambda sandbox: sandbox.put("dividends", [{"ex_date": datetime(2026, 1, 5)}]),
-            "write the value as the service sends it, a count since 1970 or a text",
-        ),
-        (
-            lambda client: client.trading_days("HK", datetime(2026, 1, 5), "2026-01-09"),
-            "or for a day, its date()",
-        ),
-        (lambda: bl.generate_key("ed25519"), "did you mean 'Ed25519'"),
-        (lambda sandbox: sandbox.client(auth="ed25519"), "did you mean 'Ed25519'"),
-        (lambda records: records.to_pandas(decimals="Decimal"), "did you mean 'decimal'"),
-        (lambda records: records.to_pandas(invalid="nul"), "did you mean 'null'"),
-        (lambda client: client.fetch_many("fills", ["281756"]), "did you mean 'fills_history'"),
-        (lambda: bl.Client(), "no environment variable BOARDLOT_* is read"),
-        (lambda: bl.OAuth("id", store="tokens.db"), "EncryptedFileStore('tokens.db', passphrase)"),
-        (lambda: bl.OAuth("id", store={}), "MemoryStore()"),
-        (lambda: bl.BearerToken("Bearer abc"), "without the word 'Bearer'"),
-        (
-            lambda client: client.fills_history("1", "HK", resume="{}").all(),
-            "pass what checkpoint() returned",
-        ),
-    ],
-)
-def test_a_value_that_is_refused_says_what_is_expected(call, said, request):
-    with pytest.raises((TypeError, bl.ConfigError)) as caught:
-        result = called(call, request)
-        asyncio.run(result)  # Of an async method.
-    assert said in str(caught.value) and "secret" not in str(caught.value)
+def test_a_value_that_is_refused_says_what_is_expected(sandbox, client, records):
+    names = {"bl": bl, "sandbox": sandbox, "client": client, "records": records}
+    names |= {"Decimal": Decimal, "datetime": datetime, "timedelta": timedelta}
+    sent = len(sandbox.requests)
+
+    def refusal(call):
+        with pytest.raises((TypeError, bl.ConfigError)) as caught:
+            eval(call, names)
+        assert len(sandbox.requests) == sent and "secret" not in str(caught.value), call
+        return f"{type(caught.value).__name__}: {caught.value}"
+
+    assert_transcript(Path(__file__).with_name("refusals") / "calls.txt", refusal)
 
 
 @pytest.mark.parametrize("name", ["read_only", "rate_limit", "timeout"])

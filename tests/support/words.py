@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inline_snapshot import external_file
 from inline_snapshot.plugin import Builder, customize
 
 # Room for the indentation, the quotes and a comma in a line of at most 100 characters.
@@ -32,12 +33,13 @@ def named(text: str, **names: object) -> str:
     return text
 
 
-def transcript(file: Path, said: Callable[[str], str]) -> str:
-    """The commands of a file, each with what boardlot says to it, for `external_file`."""
+def assert_transcript(file: Path, said: Callable[[str], str]) -> None:
+    """Checks a file of commands or calls, each with what boardlot says to it."""
     commands = [line for line in file.read_text("utf-8").splitlines() if line[:1].strip()]
     texts = [textwrap.fill(said(command), 96, **AS_IT_IS) for command in commands]
     both = zip(commands, texts, strict=True)
-    return "\n".join(f"{command}\n{textwrap.indent(text, INDENT)}\n" for command, text in both)
+    seen = "\n".join(f"{command}\n{textwrap.indent(text, INDENT)}\n" for command, text in both)
+    assert seen == external_file(file)
 
 
 @customize
