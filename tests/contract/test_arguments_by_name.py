@@ -3,6 +3,7 @@ write, which is never the value that was given."""
 
 import boardlot as bl
 import pytest
+from inline_snapshot import snapshot
 
 ACCOUNT = "281756"
 SANDBOX = {"fills": 60}
@@ -52,7 +53,10 @@ def test_lists_of_an_update(name, example, archive, client):
 def test_fills_that_are_followed_are_of_one_account(archive, client):
     pairs = [(ACCOUNT, "HK"), (ACCOUNT, "US")]
     said = refused(lambda: next(archive.follow(client, fills=pairs)))
-    assert said.startswith("fills is [") and "several pairs; expected one: an acc_id" in said
+    assert said == snapshot(
+        "fills is [('281756', 'HK'), ('281756', 'US')], several pairs; expected one: an "
+        "acc_id and a trd_market, such as ('281756', 'HK')"
+    )
 
 
 def test_markets_of_a_calendar(client):

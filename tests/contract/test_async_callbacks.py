@@ -10,6 +10,7 @@ from unittest import mock
 import boardlot as bl
 import pytest
 from boardlot import doctor
+from inline_snapshot import snapshot
 
 URL = "http://127.0.0.1:1"
 CALLBACK = "https://app.example.com/callback"
@@ -89,8 +90,15 @@ def test_a_callback_that_nothing_would_await_is_refused_when_it_is_passed(way, k
 def test_the_way_to_write_a_store_is_said():
     with pytest.raises(bl.ConfigError, match=r"Store\.save is an async method") as refused:
         bl.OAuth("id", store=store_with(save=function))
-    assert "load(key), save(key, data) and delete(key)" in str(refused.value)
-    assert "Write `def` instead of `async def`, with the blocking client" in refused.value.hint
+    assert str(refused.value) == snapshot(
+        "store: Store.save is an async method, which nothing would await; expected plain "
+        "methods load(key), save(key, data) and delete(key)"
+    )
+    assert refused.value.hint == snapshot(
+        "Write `def` instead of `async def`, with the blocking client of the database, "
+        "such as redis.Redis for redis.asyncio.Redis: a store is called on a worker "
+        "thread, never on an event loop."
+    )
 
 
 def sync(asynchronous):

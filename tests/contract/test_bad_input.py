@@ -4,10 +4,12 @@ from datetime import timezone
 
 import boardlot as bl
 import pytest
+from inline_snapshot import snapshot
 
 from ..support.clients import MODES, run
 from ..support.service import StandInService, response
 from ..support.vectors import table
+from ..support.words import raises
 
 UTC = timezone.utc
 
@@ -119,11 +121,16 @@ def test_no_other_address_is_guessed_for_a_port_that_does_not_encrypt(option, ho
 def test_an_address_that_is_not_encrypted_is_for_this_machine_alone():
     with bl.Client("https://api.example.com", ws_quote_url="ws://127.0.0.1:8080/quote"):
         pass
-    with pytest.raises(
+    with raises(
         bl.ConfigError,
-        match=r"ws_trade_url is 'ws://api\.example\.com'; expected a "
-        r"wss:// URL \(ws:// is only for a loopback address .*\); did you mean 'wss://api\.example\.com'",
+        snapshot(
+            "ws_trade_url is 'ws://api.example.com'; expected a wss:// URL (ws:// is only for"
+            " a loopback address such as ws://127.0.0.1:8080); did you mean "
+            "'wss://api.example.com'?"
+        ),
     ):
         bl.Client("https://api.example.com", ws_trade_url="ws://api.example.com")
-    with pytest.raises(bl.ConfigError, match=r"ws_quote_url is .*; expected a wss:// URL(\n|$)"):
+    with raises(
+        bl.ConfigError, snapshot("ws_quote_url is 'https://api.example.com'; expected a wss:// URL")
+    ):
         bl.Client("https://api.example.com", ws_quote_url="https://api.example.com")

@@ -13,6 +13,9 @@ from unittest import mock
 import boardlot as bl
 import pytest
 from boardlot import _core
+from inline_snapshot import snapshot
+
+from ..support.words import raises
 
 URL = "https://api.example.com"
 CALLBACK = "https://app.example.com/callback"
@@ -306,7 +309,13 @@ def test_an_error_shows_the_object_of_the_caller():
 
 def test_what_cannot_be_replaced_says_what_to_do():
     store = bl.MemoryStore()
-    with pytest.raises(AttributeError, match="an object of your own with load, save and delete"):
+    with raises(
+        AttributeError,
+        snapshot(
+            "a MemoryStore does not change, so its load cannot be set; in a test, pass an "
+            "object of your own with load, save and delete as the store"
+        ),
+    ):
         mock.patch.object(store, "load").start()
     with bl.Sandbox(seed=7, fills=10) as sandbox, sandbox.client() as client:
         response = client.request("GET", "/api/v1.0/server-time")

@@ -127,23 +127,6 @@ def test_an_open_range_ends_at_the_same_moment_for_all_keys(mode, given):
     assert int(start) == given["start"] if given.get("start") else length == 90 * 86_400 * 10**6
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({}, "has 1 required argument besides the keys; pass trd_market= by name"),
-        ({"acc_id": 1, "trd_market": "HK"}, "has an argument for the keys"),
-        ({"trd_market": "HK", "color": 1}, "unknown argument 'color'"),
-        ({"trd_market": "HK", "page_size": 9}, "page_size is 9"),
-        ({"trd_market": "HK", "start": 2026}, "start is 2026"),
-    ],
-)
-def test_an_invalid_fixed_argument_is_rejected_before_anything_is_sent(arguments, words):
-    with service() as server:
-        with pytest.raises(bl.ConfigError, match=words):
-            run("sync", server, lambda c: c.call("fetch_many", "fills_history", ["7"], **arguments))
-        assert server.received == []
-
-
 @modes
 @pytest.mark.parametrize("method", ["fetch_many", "pages_many"])
 def test_a_key_that_is_no_value_fails_alone_and_is_named_by_its_text_and_index(mode, method):

@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from boardlot._support.engines.partitions import count
+from inline_snapshot import snapshot
 
 from ..support.service import StandInService, response
+from ..support.words import raises
 
 URL = "https://api.example.com"
 REDIRECT = "https://app.example.com/callback"
@@ -223,7 +225,7 @@ def test_missing_values_of_others_are_named_by_their_names(missing, named, echo)
 def test_a_bool_of_numpy_is_a_flag(echo):
     _, client = echo
     assert client.fetch_many("dividends", [], progress=np.False_) == []
-    with pytest.raises(TypeError, match="progress is of type int64; expected True or False"):
+    with raises(TypeError, snapshot("progress is of type int64; expected True or False")):
         client.fetch_many("dividends", [], progress=np.int64(1))
 
 
@@ -239,7 +241,13 @@ def test_numbers_of_numpy_are_numbers_of_queries_of_archives():
 
 def test_what_is_no_number_is_refused_by_its_type(echo):
     _, client = echo
-    with pytest.raises(bl.ConfigError, match="Object of type Decimal is not JSON serializable"):
+    with raises(
+        bl.ConfigError,
+        snapshot(
+            "body cannot be written as JSON: Object of type Decimal is not JSON serializable;"
+            " write the value as the service sends it, often a text"
+        ),
+    ):
         client.request("POST", "/x", body={"a": Decimal("1.5")})
     with pytest.raises(bl.ConfigError, match="of type complex"):
         client.request("GET", "/x", query={"a": 1j})

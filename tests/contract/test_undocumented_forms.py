@@ -5,11 +5,13 @@ import json
 
 import boardlot as bl
 import pytest
+from inline_snapshot import snapshot
 
 from ..records.parsed import parser
 from ..support.paged_service import page
 from ..support.service import StandInService, response
 from ..support.vectors import table
+from ..support.words import raises
 
 TIME = 1_780_000_000_123
 RANGE = {"start": 1_780_000_000_000_000, "end": 1_787_000_000_000_000}
@@ -179,7 +181,13 @@ def test_the_constituents_of_a_plate_may_be_codes():
     body = body_of("plate_stocks", {"page": {"codes": ["HK.00700", "HK.00005"]}})
     assert read(body, "plate_stocks", "HK.BK1") == [{"value": "HK.00700"}, {"value": "HK.00005"}]
     parse = parser("sim_orders", [("acc_id", "1")])
-    with pytest.raises(bl.ProtocolError, match="record 0 is not a JSON object"):
+    with raises(
+        bl.ProtocolError,
+        snapshot(
+            'record 0 is not a JSON object; it begins with \'{"ret_code": 0, "data": '
+            '{"orders": [1], "page_flag": "", "completed": true}}\''
+        ),
+    ):
         parse(json.dumps(body_of("sim_orders", [1])).encode())
 
 

@@ -16,7 +16,9 @@ import boardlot as bl
 import msgspec
 import pytest
 from boardlot import _core
+from inline_snapshot import snapshot
 
+from ..support.words import raises
 from .orders import ORDER, TIME, Side, orders
 
 FIELDS = [("order_id", str), ("price", Decimal), ("create_time", datetime), ("note", str, "none")]
@@ -153,12 +155,23 @@ def test_a_field_that_a_record_lacks_takes_its_default_or_is_named():
     rows = orders(ORDER, {**ORDER, "note": "x"}, {"note": "y", "order_id": "9"}).as_type(Made)
     assert rows == [Made("7"), Made("7", note="x"), Made("9", note="y")]
 
-    with pytest.raises(
-        bl.ConfigError, match=r"record 0 has no field 'prise'.*did you mean 'price'"
+    with raises(
+        bl.ConfigError,
+        snapshot(
+            "record 0 has no field 'prise'; expected it for Wrong.prise: give the attribute a"
+            " default, or use one of order_id, side, qty, price, create_time, text, pair; did"
+            " you mean 'price'?"
+        ),
     ):
         orders(ORDER).as_type(dataclasses.make_dataclass("Wrong", [("prise", str)]))
     # The service left out what it documents.
-    with pytest.raises(bl.ProtocolError, match="record 1 has no field 'price'"):
+    with raises(
+        bl.ProtocolError,
+        snapshot(
+            "record 1 has no field 'price'; expected it for Plain.price: the service left it "
+            "out; give the attribute a default"
+        ),
+    ):
         orders(ORDER, {"order_id": "8", "create_time": "1"}).as_type(Plain)
     # A selection hides a field from the class too.
     with pytest.raises(bl.ConfigError, match="no field 'price'"):
@@ -241,5 +254,12 @@ def test_a_key_that_is_not_required_may_be_missing_however_the_annotation_is_wri
 
 def test_a_day_is_not_taken_from_a_point_in_time():
     day = dataclasses.make_dataclass("Day", [("create_time", date)])
-    with pytest.raises(bl.ProtocolError, match="annotate it as 'datetime', and take the date in"):
+    with raises(
+        bl.ProtocolError,
+        snapshot(
+            'create_time of record 0 is "1790000000123456"; expected date for '
+            "Day.create_time: annotate it as 'datetime', and take the date in a time zone of "
+            "your choice"
+        ),
+    ):
         orders(ORDER).as_type(day)

@@ -11,8 +11,10 @@ import boardlot as bl
 import pytest
 from boardlot.calendar import IpoCalendar, ipo_calendar, ipo_calendar_async
 from boardlot.calendar.events import DATES, local
+from inline_snapshot import snapshot
 
 from ..support.service import StandInService, response
+from ..support.words import raises
 
 MARKETS = ("hk", "us", "cn", "sg", "my")
 STAMP = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -150,7 +152,7 @@ def test_polars_needs_no_pyarrow(client, monkeypatch):
 
 def test_an_unknown_market_is_rejected_before_anything_is_sent():
     with bl.Client("http://127.0.0.1:9") as client:
-        with pytest.raises(bl.ConfigError, match="market is 'jp'; expected one of hk, us, cn"):
+        with raises(bl.ConfigError, snapshot("market is 'jp'; expected one of hk, us, cn, sg, my")):
             ipo_calendar(client, ["hk", "jp"])
         with pytest.raises(bl.ConfigError, match="on_error is 'skip'"):
             ipo_calendar(client, on_error="skip")
@@ -251,7 +253,7 @@ def test_an_odd_value_is_a_value_or_a_protocol_error(market, field):
 def test_a_missing_field_is_neither_an_event_nor_a_name():
     calendar = fetched({"code": "HK.1", "list_time": "2026-09-24"})
     assert [(row["name"], row["event"]) for row in calendar] == [("", "listing")]
-    with pytest.raises(bl.ProtocolError, match="code of record 0 is None; expected text"):
+    with raises(bl.ProtocolError, snapshot("code of record 0 is None; expected text")):
         fetched({"list_time": "2026-09-24"})
 
 
@@ -334,12 +336,24 @@ def test_icalendar_is_what_another_reader_of_rfc_5545_takes():
 @pytest.mark.parametrize(
     ("stamp", "words"),
     [
-        ("2026-01-01", "expected an aware datetime, got str: write datetime"),
-        (datetime(2026, 1, 1), "expected an aware one: write datetime"),
+        (
+            "2026-01-01",
+            snapshot(
+                "stamp is '2026-01-01'; expected an aware datetime, got str: write datetime(..., "
+                "tzinfo=timezone.utc)"
+            ),
+        ),
+        (
+            datetime(2026, 1, 1),
+            snapshot(
+                "stamp is the naive datetime 2026-01-01 00:00:00; expected an aware one: write "
+                "datetime(..., tzinfo=timezone.utc)"
+            ),
+        ),
     ],
 )
 def test_a_stamp_that_is_not_an_aware_datetime_is_rejected_with_what_to_write(stamp, words):
-    with pytest.raises(bl.ConfigError, match=words):
+    with raises(bl.ConfigError, words):
         IpoCalendar([]).to_ical(stamp)
 
 

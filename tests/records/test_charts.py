@@ -8,8 +8,10 @@ import pytest
 from boardlot import errors, plots
 from boardlot.calendar import ipo_calendar
 from boardlot.plots.ipos import ipo_lines
+from inline_snapshot import snapshot
 
 from ..support.fake_records import fills
+from ..support.words import raises
 from .chart_rows import event, fill, paid
 
 figure = pytest.importorskip("matplotlib.figure")
@@ -210,7 +212,9 @@ def test_another_value_is_shown_with_its_unit():
     axes = drawn(plots.positions, POSITIONS, value="mv")
     assert texts(axes) == ["-7.00", "5.00", "9.00"]
     assert axes.get_xlabel() == "Market value (trading currency of each position)"
-    with pytest.raises(errors.ConfigError, match="value is 'qty'; expected one of profit_ratio"):
+    with raises(
+        errors.ConfigError, snapshot("value is 'qty'; expected one of profit_ratio, profit, mv")
+    ):
         drawn(plots.positions, POSITIONS, value="qty")
 
 
