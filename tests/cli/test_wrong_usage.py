@@ -13,7 +13,7 @@ from boardlot.cli.numbers import Number, Whole
 from click.types import FloatParamType, IntParamType
 
 from ..support.command_line import ACCOUNT
-from ..support.words import assert_transcript
+from ..support.words import assert_transcript, named
 
 SANDBOX = {"fills": 60}
 REFUSALS = Path(__file__).with_name("refusals")
@@ -38,7 +38,7 @@ def test_wrong_usage_is_said_before_a_request(live, sent, folder):
         said = live(*shlex.split(line)).refusal
         assert sent() == [] and sorted(folder.iterdir()) == before, line
         assert Path("there.csv").read_text() == "mine", line
-        return said
+        return named(said, CONFIG=os.environ["XDG_CONFIG_HOME"])
 
     assert_transcript(REFUSALS / "wrong_usage.txt", refusal)
 

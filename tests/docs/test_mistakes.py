@@ -1,4 +1,4 @@
-"""Every row of docs/mistakes.md and of the page beside this file: boardlot says what it says."""
+"""Every row of docs/mistakes.md: boardlot says what it says. Other mistakes explain themselves."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ import pyarrow as pa
 import pytest
 import yaml
 
-PAGES = [
-    Path(__file__).parents[2] / "docs" / "mistakes.md",
-    Path(__file__).with_name("mistakes_that_explain_themselves.md"),
-]
+from ..support.words import assert_transcript, named
+
+PAGE = Path(__file__).parents[2] / "docs" / "mistakes.md"
 SANDBOX = {"fills": 20}
 CODE = re.compile(r"`([^`]+)`")
 
@@ -42,7 +41,7 @@ class Row(NamedTuple):
 
 def rows():
     found = []
-    for line in "".join(page.read_text(encoding="utf-8") for page in PAGES).splitlines():
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
         if line.startswith("| `"):
             found.append(Row(CODE.findall(cells[0])[0], CODE.findall(cells[1])))
@@ -83,34 +82,47 @@ def names(sandbox, tmp_path, monkeypatch):
         asyncio.run(names["async_client"].close())
 
 
-def test_the_pages_have_the_usual_mistakes():
-    assert len(IN_PYTHON) >= 25 and len(IN_A_SHELL) >= 4
+def test_the_page_has_the_usual_mistakes():
+    assert len(IN_PYTHON) >= 25 and len(IN_A_SHELL) >= 3
     assert len({row.mistake for row in rows()}) == len(rows())
     assert all(row.says for row in rows())
 
 
 @pytest.mark.parametrize("row", IN_PYTHON, ids=lambda row: row.mistake)
 def test_python_says_what_the_page_says(row, names, monkeypatch):
-    if "to_pandas" in row.mistake:
-        monkeypatch.setitem(sys.modules, "pandas", None)
-    if "trio." in row.mistake:
-        names["trio"] = pytest.importorskip("trio")
-    if '"wrong"' in row.mistake:
-        bl.EncryptedFileStore("tokens", "right").save("key", b"value")
     if sys.platform == "win32" and "profile=" in row.mistake:
         pytest.skip("the configuration folder of POSIX")
-    code = compile(row.mistake, "<mistake>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # A coroutine that is never awaited is the mistake.
-        name, said, hint = error_of(code, names)
-        gc.collect()
+    name, said, hint = error_of(row.mistake, names, monkeypatch)
     kind, _, text = row.says[0].partition(": ")
     assert (name, matches(text, said.replace("`", "'"))) == (kind, True), said
     assert all(matches(one, hint) for one in row.says[1:]), hint
 
 
-def error_of(code, names):
+def test_mistakes_that_are_on_no_page_explain_themselves(names, tmp_path, monkeypatch):
+    def refusal(call):
+        name, said, hint = error_of(call, names, monkeypatch)
+        return named(f"{name}: {said}\n{hint}", FOLDER=tmp_path, PORT=names["port"])
+
+    assert_transcript(Path(__file__).with_name("refusals") / "mistakes.txt", refusal)
+
+
+def error_of(mistake, names, monkeypatch):
     """The class, the text and the hint of the error that code raises."""
+    code = compile(mistake, "<mistake>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    if "trio." in mistake:
+        names["trio"] = pytest.importorskip("trio")
+    if '"wrong"' in mistake:
+        bl.EncryptedFileStore("tokens", "right").save("key", b"value")
+    with monkeypatch.context() as patched, warnings.catch_warnings():
+        if "to_pandas" in mistake:
+            patched.setitem(sys.modules, "pandas", None)
+        warnings.simplefilter("ignore")  # A coroutine that is never awaited is the mistake.
+        found = raised_by(code, names)
+        gc.collect()
+    return found
+
+
+def raised_by(code, names):
     try:
         value = eval(code, names)
         if inspect.iscoroutine(value):
