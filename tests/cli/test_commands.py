@@ -11,8 +11,10 @@ import click
 import pytest
 from boardlot._support.tables.cell_format import width_of
 from boardlot.cli import application as app, settings
+from inline_snapshot import snapshot
 
 from ..support.command_line import COMMAND
+from ..support.words import named
 
 
 def test_help_lists_every_command_before_the_options(boardlot):
@@ -31,7 +33,10 @@ def test_sandbox_is_on_this_machine_and_does_not_overwrite_a_key(boardlot, tmp_p
     assert boardlot("sandbox", "--host", "0.0.0.0").status == 2
     key = tmp_path / "key.pem"
     key.write_text("mine")
-    assert "already exists and is not overwritten" in boardlot("sandbox", "--key-file", key).refusal
+    said = boardlot("sandbox", "--key-file", key).refusal
+    assert named(said, FOLDER=tmp_path) == snapshot(
+        "Error: FOLDER/key.pem already exists and is not overwritten"
+    )
     assert key.read_text() == "mine"
 
 
@@ -118,21 +123,29 @@ def test_keygen_again_prints_the_public_key_of_the_key_that_is_there(tmp_path):
         assert made.returncode == 0
         before = file.read_bytes(), public.read_text()
     assert before == (file.read_bytes(), bl.ApiKey("app-key", file).public_key_pem())
-    assert "already has a private key, which was not changed" in made.stderr
+    assert named(made.stderr, FOLDER=tmp_path) == snapshot(
+        "FOLDER/key.pem already has a private key, which was not changed; this is its public key\n"
+    )
 
 
 def test_keygen_does_not_overwrite_what_is_not_a_key(boardlot, tmp_path):
     file = tmp_path / "notes.txt"
     file.write_text("mine")
-    assert "already exists and is not overwritten" in boardlot("keygen", file).refusal
+    assert named(boardlot("keygen", file).refusal, FOLDER=tmp_path) == snapshot(
+        "Error: FOLDER/notes.txt already exists and is not overwritten, and it is not a "
+        "key: private_key FOLDER/notes.txt is not a key in PEM or DER; expected a path, "
+        "PEM text or key bytes"
+    )
     assert file.read_text() == "mine"
 
 
 def test_keygen_says_that_a_shell_has_emptied_its_file(boardlot, tmp_path):
     file = tmp_path / "key.pem"
     file.touch()
-    said = boardlot("keygen", file).refusal
-    assert "key.pem is empty" in said and "key.pub" in said
+    assert named(boardlot("keygen", file).refusal, FOLDER=tmp_path) == snapshot(
+        "Error: FOLDER/key.pem is empty, and an existing file is not overwritten: remove "
+        "it, and redirect the public key to another file, such as FOLDER/key.pub"
+    )
 
 
 def test_keygen_again_says_what_was_not_done(boardlot, tmp_path):
@@ -143,8 +156,11 @@ def test_keygen_again_says_what_was_not_done(boardlot, tmp_path):
     options = ["--algorithm", "RSA-SHA256", "--passphrase-file", secret]
     again = boardlot("keygen", file, *options)
     assert (again.status, again.out) == (0, first.out)
-    assert "it is an Ed25519 key, not RSA-SHA256: choose another FILE" in again.said
-    assert "it is not encrypted: the passphrase was not used" in again.said
+    assert named(again.said, FOLDER=tmp_path) == snapshot(
+        "FOLDER/key.pem already has a private key, which was not changed; this is its "
+        "public key it is an Ed25519 key, not RSA-SHA256: choose another FILE it is not "
+        "encrypted: the passphrase was not used"
+    )
 
 
 def test_public_key_prints_that_of_a_key_also_of_an_encrypted_one(boardlot, tmp_path):
@@ -156,7 +172,12 @@ def test_public_key_prints_that_of_a_key_also_of_an_encrypted_one(boardlot, tmp_
     assert (printed.status, printed.out, printed.err) == (0, made.out, "")
     secret.write_text("others\n")
     said = boardlot("public-key", file, "--passphrase-file", secret).failure
-    assert "the password is wrong" in said and "do not generate a new one" in said
+    assert named(said, FOLDER=tmp_path) == snapshot(
+        "boardlot: private_key FOLDER/key.pem cannot be decrypted: the password is wrong "
+        "hint: The key itself is valid, so do not generate a new one: pass the password "
+        "of the key as `password=`, or set passphrase_file or passphrase_command in the "
+        "profile."
+    )
     assert "No such file" in boardlot("public-key", tmp_path / "missing.pem").failure
 
 
@@ -184,13 +205,26 @@ def test_a_key_whose_public_half_cannot_be_written_is_not_kept(tmp_path):
 @pytest.mark.parametrize(
     ("file", "status", "said"),
     [
-        ("-", 2, "'-' is not a file"),
-        ("", 2, "the path is empty"),
-        ("missing/key.pem", 3, "No such file"),
+        (
+            "-",
+            2,
+            snapshot(
+                "Error: Invalid value for 'FILE': '-' is not a file, and this cannot be stdin or "
+                "stdout; write ./- for a file with that name"
+            ),
+        ),
+        (
+            "",
+            2,
+            snapshot(
+                "Error: Invalid value for 'FILE': the path is empty; expected the path of a file"
+            ),
+        ),
+        ("missing/key.pem", 3, snapshot("boardlot: missing/key.pem: No such file or directory")),
     ],
 )
 def test_a_key_needs_a_file(file, status, said, boardlot, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = boardlot("keygen", file)
-    assert done.status == status and said in done.err
+    assert done.status == status and done.said == said
     assert "PRIVATE" not in done.out + done.err and not list(tmp_path.iterdir())

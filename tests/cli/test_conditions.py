@@ -5,6 +5,7 @@ from datetime import datetime
 
 import boardlot as bl
 import pytest
+from inline_snapshot import snapshot
 
 from ..support.pages_of_fills import fills, serve
 from ..support.vectors import table
@@ -77,8 +78,9 @@ def test_rows_are_sorted_by_what_texts_are_and_those_without_a_value_are_last(
 def test_a_column_of_several_kinds_is_sorted_as_text_and_says_so(chosen):
     ids, said = chosen("--sort", "mixed")
     assert ids == "bdacefghi"
-    assert said.endswith(
-        "--sort mixed compares texts: '3' is a number, and mixed has 'n/a', a text"
+    assert said == snapshot(
+        "boardlot: warning: --sort mixed compares texts: '3' is a number, and mixed has "
+        "'n/a', a text"
     )
 
 

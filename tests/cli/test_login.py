@@ -6,6 +6,7 @@ from pathlib import Path
 
 import boardlot as bl
 import pytest
+from inline_snapshot import snapshot
 
 from ..support.callbacks import kept_port
 from ..support.logins import demo_login
@@ -87,10 +88,12 @@ def test_a_profile_is_logged_in_renewed_shown_and_logged_out(person, boardlot, s
     assert config.read_bytes() == before
     browsers = len(person.browsers)
     other = live("--client-id", "another", "login")
-    assert other.status == 2 and f"the profile paper belongs to {client_id}" in other.said
+    assert other.status == 2 and named(other.said, CLIENT=client_id) == snapshot(
+        "Error: the profile paper belongs to CLIENT: for another login, choose another profile name"
+    )
     assert len(person.browsers) == browsers
 
-    assert f"deleted the tokens of {client_id}" in live("logout").err
+    assert named(live("logout").said, CLIENT=client_id) == snapshot("deleted the tokens of CLIENT")
     for command in ("status", "logout"):
         assert "no such login" in boardlot(*person.base, command, "--store", store).failure
     # The logout has forgotten the registration, so that the new one has an id of its own.
@@ -106,7 +109,11 @@ def test_logout_rejects_a_login_that_is_not_there(person, boardlot, store, token
     known = person.logged_in(tokens)
     before = store.read_bytes()
     done = boardlot(*person.base, "logout", f"{known}x", "--store", store)
-    assert done.status == 3 and f"hint: The last login there is {known}." in done.said
+    here = {"FOLDER": store.parent, "URL": person.sandbox.base_url}
+    assert done.status == 3 and named(done.said, CLIENT=known, **here) == snapshot(
+        "boardlot: no such login: FOLDER/tokens contains no login of CLIENTx at URL hint:"
+        " The last login there is CLIENT."
+    )
     assert store.read_bytes() == before
 
 
@@ -133,14 +140,17 @@ def test_a_store_that_cannot_be_read_is_an_error(person, boardlot, store, tokens
 def test_status_compares_the_clocks_without_a_keychain(person, boardlot):
     done = boardlot(*person.base, "status", "--format", "jsonl")
     assert set(done.json) == {"service", "clock_offset"}
-    assert "no login to show: the keychain cannot be used" in done.said
+    assert done.said.startswith("no login to show: the keychain cannot be used: ")
 
 
 @pytest.mark.parametrize("command", [["login"], ["logout"], ["logout", "id"], ["status", "id"]])
 def test_without_a_keychain_the_way_out_is_a_file(command, person, boardlot):
     done = boardlot(*person.base, *command)
-    assert done.status == 3 and "the keychain cannot be used" in done.said
-    assert "hint: Unlock it, or keep the tokens in an encrypted file" in done.said
+    assert done.status == 3 and done.said.startswith("boardlot: the keychain cannot be used: ")
+    assert done.said.partition(" hint: ")[2] == snapshot(
+        "Unlock it, or keep the tokens in an encrypted file: "
+        "store=EncryptedFileStore(...) (`--store FILE`)."
+    )
     assert not person.browsers
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 from boardlot import _core
+from inline_snapshot import snapshot
 
 ACCOUNT = "281756"
 
@@ -70,7 +71,12 @@ def test_a_table_in_a_file_is_not_data(quiet, service, tmp_path):
 @pytest.mark.filterwarnings("always:end is the date")
 def test_an_end_that_is_a_date_is_pointed_out(live):
     said = live("fills", ACCOUNT, "HK", "--end", "2026-01-05", "--format", "csv").said
-    assert "warning: end is the date 2026-01-05, the beginning of that day (midnight UTC)" in said
+    assert said == snapshot(
+        "boardlot: warning: end is the date 2026-01-05, the beginning of that day "
+        "(midnight UTC): its fills are not read; to read them, pass "
+        "end='2026-01-06T00:00Z', otherwise end='2026-01-05T00:00Z' time range: "
+        "2025-10-07T00:00:00Z to 2026-01-05T00:00:00Z"
+    )
 
 
 @pytest.mark.filterwarnings("always:boardlot does not read")

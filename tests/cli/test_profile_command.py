@@ -7,6 +7,7 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 import tomli
+from inline_snapshot import snapshot
 
 from ..support.keys import uploaded_key
 from ..support.logins import demo_login
@@ -69,8 +70,10 @@ def test_the_default_profile_is_used_only_if_nothing_else_selects_a_service(
     add = ["profile", "add", "paper", "--base-url", sandbox.base_url, "--key-file", file]
     assert boardlot(*add, "--key-id", key_id).status == 0
     none = boardlot("time")
-    assert none.status == 2 and "--base-url URL, or --profile NAME" in none.said
-    assert "boardlot profile use" in none.said
+    assert none.status == 2 and none.said == snapshot(
+        "Error: no service selected: pass --base-url URL, or --profile NAME; `boardlot "
+        "profile use NAME` makes a profile the default"
+    )
 
     assert boardlot("profile", "use", "paper").status == 0
     assert profiles()["paper"]["default"] is True

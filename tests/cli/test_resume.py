@@ -11,12 +11,13 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 from boardlot.cli.output import resume
+from inline_snapshot import snapshot
 
 from ..support.command_line import ACCOUNT
 from ..support.processes import full_disk
 from ..support.steps import Steps
 from ..support.threads import wait_until
-from ..support.words import assert_transcript
+from ..support.words import assert_transcript, named
 
 FILLS = 600
 SANDBOX = {"fills": FILLS}
@@ -138,16 +139,22 @@ def test_after_a_crash_before_each_single_step_every_row_is_there_once(
 def test_a_whole_download_is_not_done_again(live, line, sent, out, where, held):
     assert live(*line).status == 0
     written, asked = out.read_bytes(), len(sent())
-    complete, until = live(*line).err.splitlines()
-    assert complete == f"{out} is complete: {len(held):,} rows; nothing to do"
-    assert f"{out} ends at 2027-06-01 00:00 UTC: it has no later rows" in until
-    assert "`boardlot archive update`" in until
+    said = named(live(*line).err, FOLDER=out.parent, ROWS=f"{len(held):,}")
+    assert said == snapshot(
+        "FOLDER/fills.csv is complete: ROWS rows; nothing to do\n"
+        "FOLDER/fills.csv ends at 2027-06-01 00:00 UTC: it has no later rows. For later "
+        "rows, use another --out and --resume, or `boardlot archive update` every night\n"
+    )
     assert (len(sent()), out.read_bytes()) == (asked, written)
 
     out.unlink()
-    assert f"delete {where} to start again" in live(*line).refusal
+    said = live(*line).refusal
+    assert named(said, FOLDER=out.parent) == snapshot(
+        "Error: FOLDER/fills.csv is not the file that --resume FOLDER/where records: "
+        "delete FOLDER/where to start again"
+    )
     # In how many windows it is read does not matter.
-    assert f"delete {where} to start again" in live(*line, "--windows", "4").refusal
+    assert live(*line, "--windows", "4").refusal == said
     where.unlink()
     assert live(*line).status == 0
     assert out.read_bytes() == written
@@ -167,13 +174,17 @@ def test_a_checkpoint_of_another_call_is_rejected(sandbox, live, tmp_path, monke
     assert_transcript(Path(__file__).with_name("refusals") / "checkpoints.txt", refusal)
 
 
-def test_a_checkpoint_of_another_service_is_rejected(service, boardlot, line):
+def test_a_checkpoint_of_another_service_is_rejected(service, boardlot, line, tmp_path):
     key = ["--key-id", service.key_id, "--key-file", service.key_file]
     assert boardlot(*key, *line, "--base-url", service.sandbox.base_url).status == 0
     with bl.Sandbox(seed=7) as other:
         done = boardlot(*key, *line, "--base-url", other.base_url)
         assert done.status == 2 and not other.requests
-    assert "belongs to other arguments: --base-url is http://127.0.0.1:" in done.said
+    here = {"FOLDER": tmp_path, "URL": service.sandbox.base_url, "OTHER": other.base_url}
+    assert named(done.said, **here) == snapshot(
+        "Error: --resume FOLDER/where belongs to other arguments: --base-url is OTHER but"
+        " was URL. Pass the earlier ones, or use another file"
+    )
 
 
 def test_the_same_call_in_other_words_resumes(broken_off, live, held, line, out):
@@ -186,13 +197,19 @@ def test_a_complete_file_that_is_old_says_so_with_quiet_too(live, out, where):
     span = ["--start", "2026-01-01", "--end", "2026-02-01T00:00Z"]
     old = ["--quiet", *CALL[:3], *span, "--out", out, "--resume", where]
     assert live(*old).err == ""
-    assert live(*old).err.startswith(f"{out} ends at 2026-02-01 00:00 UTC: ")
+    assert named(live(*old).err, FOLDER=out.parent) == snapshot(
+        "FOLDER/fills.csv ends at 2026-02-01 00:00 UTC: it has no later rows. For later "
+        "rows, use another --out and --resume, or `boardlot archive update` every night\n"
+    )
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"version": 1}', "[" * 100_000, "\xff"])
 def test_a_file_that_is_not_a_checkpoint_is_rejected_and_unchanged(text, live, line, where):
     where.write_text(text, encoding="latin-1")
-    assert "was not written by `boardlot fills --resume`, or was changed" in live(*line).refusal
+    assert named(live(*line).refusal, FOLDER=where.parent) == snapshot(
+        "Error: --resume FOLDER/where was not written by `boardlot fills --resume`, or "
+        "was changed: use another file, or delete it"
+    )
     assert where.read_text(encoding="latin-1") == text
 
 

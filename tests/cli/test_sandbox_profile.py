@@ -9,8 +9,10 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 from boardlot import _core
+from inline_snapshot import snapshot
 
 from ..support.command_line import COMMAND
+from ..support.words import named
 
 PAPER = ["--profile", "paper", "--fills", "0"]
 
@@ -79,8 +81,10 @@ def test_a_profile_of_the_user_is_never_replaced_or_removed(boardlot):
     entry = {"base_url": "https://api.example.com", "kind": "none"}
     _core._save_profile("live", entry)
     done = boardlot("sandbox", "--profile", "live")
-    assert done.status == 2 and "the profile live already exists" in done.said
-    assert "boardlot profile remove live" in done.said
+    assert done.status == 2 and done.said == snapshot(
+        "Error: the profile live already exists, of https://api.example.com: choose "
+        "another name, or remove it with `boardlot profile remove live`"
+    )
 
     with Running(*PAPER) as sandbox:
         _core._save_profile("paper", entry, replace=True)
@@ -93,8 +97,11 @@ def test_a_profile_that_cannot_be_removed_is_named(config):
     with Running(*PAPER) as sandbox:
         config.write_text(f"{config.read_text()}\n[broken")
         said = sandbox.end(signal.SIGINT)
-    assert "the profile paper is still there" in said
-    assert "boardlot profile remove paper" in said
+    (why,) = (line for line in said.splitlines() if line.startswith("boardlot: "))
+    assert named(why, CONFIG=config) == snapshot(
+        "boardlot: the profile paper is still there: profile: CONFIG: line 5, '[broken': "
+        "unclosed table, expected `]`; remove it with `boardlot profile remove paper`"
+    )
 
 
 def test_a_key_file_of_the_user_is_kept(folder):
@@ -108,7 +115,10 @@ def test_a_key_file_of_the_user_is_kept(folder):
 
 def test_only_a_sandbox_on_this_machine_becomes_a_profile(boardlot):
     done = boardlot("sandbox", "--host", "0.0.0.0", "--expose", "--profile", "paper")
-    assert done.status == 2 and "--profile needs a loopback address" in done.said
+    assert done.status == 2 and done.said == snapshot(
+        "Error: --profile needs a loopback address, and --host is 0.0.0.0: clients use "
+        "http only on this machine"
+    )
 
 
 def test_a_sandbox_that_cannot_say_its_address_leaves_no_key(folder):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from boardlot.cli.output.conditions import CONDITION
+from inline_snapshot import snapshot
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("docs/*.md"), ROOT / "README.md", ROOT / "python/boardlot/SKILL.md"]
@@ -45,5 +46,7 @@ def test_a_condition_in_a_page_is_in_quotes():
 def test_the_error_for_half_a_condition_says_to_quote(live):
     """`--where qty>=100` without quotes is `--where qty`, and a file named =100."""
     said = live("fills", "281756", "HK", "--where", "qty").refusal
-    assert "'qty' is not a condition; expected one such as 'qty>=100'" in said
-    assert "in quotes: a shell takes > and < for files" in said
+    assert said == snapshot(
+        "Error: --where 'qty' is not a condition; expected one such as 'qty>=100', "
+        "'code=HK.00700' or 'stock_name~bank', in quotes: a shell takes > and < for files"
+    )

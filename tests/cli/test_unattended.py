@@ -7,6 +7,7 @@ import boardlot as bl
 import pytest
 from boardlot import _core
 from boardlot._support.credentials.profiles import Passphrase
+from inline_snapshot import snapshot
 
 from ..support.command_line import COMMAND
 from ..support.keys import KEYS
@@ -132,18 +133,39 @@ def test_an_unsafe_or_malformed_secret_file_is_rejected(content, mode, said, tmp
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (["no/such/program", PASSPHRASE], "no/such/program cannot be run"),
+        (
+            ["no/such/program", PASSPHRASE],
+            snapshot("passphrase_command no/such/program cannot be run: No such file or directory"),
+        ),
         # A word alone may be the passphrase, or the first one of it.
-        (PASSPHRASE.split(), "not shown, as it looks like a key or another secret) cannot be run"),
-        (["sh", "-c", f"echo '{PASSPHRASE}'; exit 3"], "exit status 3"),
-        (["sh", "-c", "cat"], "no passphrase"),
-        (["sh", "-c", f"echo '{PASSPHRASE}'; echo more"], "more than one line"),
+        (
+            PASSPHRASE.split(),
+            snapshot(
+                "passphrase_command (a file; its name is not shown, as it looks like a key or "
+                "another secret) cannot be run: No such file or directory"
+            ),
+        ),
+        (
+            ["sh", "-c", f"echo '{PASSPHRASE}'; exit 3"],
+            snapshot("passphrase_command sh failed with exit status 3"),
+        ),
+        (
+            ["sh", "-c", "cat"],
+            snapshot("passphrase_command sh has no passphrase; expected the passphrase alone"),
+        ),
+        (
+            ["sh", "-c", f"echo '{PASSPHRASE}'; echo more"],
+            snapshot(
+                "passphrase_command sh has more than one line, or a line over 4 KiB; expected the"
+                " passphrase alone"
+            ),
+        ),
     ],
 )
 def test_a_command_that_fails_is_an_error_without_its_arguments(command, said):
     with pytest.raises(bl.StoreError) as raised:
         Passphrase("tokens", None, command)()
-    assert said in str(raised.value)
+    assert str(raised.value) == said
     for secret in (PASSPHRASE, *PASSPHRASE.split()):
         assert secret not in str(raised.value) + str(raised.value.hint)
 

@@ -13,6 +13,7 @@ import boardlot as bl
 import pytest
 from boardlot._endpoints import ENDPOINTS, Account
 from boardlot.cli.commands import endpoints
+from inline_snapshot import snapshot
 
 from ..support.command_line import ACCOUNT
 from ..support.keys import uploaded_key
@@ -189,7 +190,10 @@ def test_the_command_lines_own_rows_are_a_sheet(live, out):
 def test_more_rows_than_a_sheet_holds_are_refused_with_the_number(live, out, monkeypatch):
     monkeypatch.setattr("boardlot.cli.output.xlsx.MOST_ROWS", 120)
     done = live(*FILLS, "--out", out)
-    assert "a sheet holds 120 rows, and these are 150 or more" in done.refusal
+    assert done.refusal == snapshot(
+        "Error: a sheet holds 120 rows, and these are 150 or more: use --format csv, "
+        "jsonl or parquet, or select fewer rows"
+    )
     assert not list(out.parent.iterdir())
     assert live(*FILLS, "--out", out, "--limit", "120").status == 0
 
@@ -203,13 +207,20 @@ def test_a_sheet_holds_as_many_rows_as_the_format_allows():
 def test_a_text_that_is_longer_than_a_cell_is_refused(boardlot, out):
     with serve(fills(json.dumps({"stock_name": "😀" * 16_384}))) as server:
         done = boardlot("--base-url", server.base_url, "fills", "1", "HK", "--out", out)
-    assert "a cell holds 32,767 characters" in done.refusal and not list(out.parent.iterdir())
+    assert done.refusal == snapshot(
+        "Error: a cell holds 32,767 characters, and a text in row 1 has 16,384: use "
+        "--format csv, jsonl or parquet"
+    ) and not list(out.parent.iterdir())
 
 
 def test_a_value_that_is_not_of_its_kind_is_reported(boardlot, out):
     with serve(fills('{"deal_id":"1","qty":"many"}')) as server:
         done = boardlot("--base-url", server.base_url, "fills", "1", "HK", "--out", out)
-    assert done.status == 3 and "many" in done.said and "Use --format csv or jsonl" in done.said
+    assert done.status == 3 and done.said == snapshot(
+        'boardlot: qty of record 0 is "many", which is not of the field\'s declared kind, '
+        "decimal hint: Use --format csv or jsonl: they write every value as the service "
+        "sent it."
+    )
     assert not list(out.parent.iterdir())
 
 
@@ -224,12 +235,14 @@ def test_nothing_stays_in_the_temporary_folder(live, out, tmp_path, monkeypatch)
 
 
 def test_stdout_and_resume_are_refused(live, tmp_path):
-    assert (
-        "--format xlsx writes binary data: add --out FILE"
-        in live(*FILLS, "--format", "xlsx").refusal
+    assert live(*FILLS, "--format", "xlsx").refusal == snapshot(
+        "Error: --format xlsx writes binary data: add --out FILE"
     )
     resumed = [*FILLS, "--out", tmp_path / "f.xlsx", "--resume", tmp_path / "state"]
-    assert "--resume works with csv and jsonl, not xlsx" in live(*resumed).refusal
+    assert live(*resumed).refusal == snapshot(
+        "Error: --resume works with csv and jsonl, not xlsx: add --format, or use the "
+        "extension .csv or .jsonl"
+    )
 
 
 def test_a_sheet_goes_into_a_pipe_too(live, tmp_path):
