@@ -54,7 +54,7 @@ test-python: $(BIN)/.built ## The Python tests; ARGS="tests/cli -k resume" picks
 	$(BIN)/pytest -n auto $(ARGS)
 
 # A test whose text is accepted fails once more.
-snapshots: $(BIN)/.built ## Accepts new texts of messages in tests; ARGS="tests/cli" picks some.
+snapshots: $(BIN)/.built ## Accepts new texts of messages; ARGS="tests/cli" picks some.
 	-$(BIN)/pytest --inline-snapshot=create,fix $(or $(ARGS),$(shell grep -rlE 'inline_snapshot|support.words' tests --include 'test_*'))
 
 test-long: $(BIN)/.built ## The long forms of the tests: an hour.
