@@ -6,6 +6,7 @@ import time
 
 import boardlot as bl
 import pytest
+from inline_snapshot import snapshot
 
 from ..support.applications import application, consent, fetch, log_in, outcome, session_of
 from ..support.callbacks import call, closed, listener_address
@@ -16,6 +17,7 @@ from ..support.logins import begin, callback_query, in_a_thread, quotes
 from ..support.service import Fault
 from ..support.stores import DictStore
 from ..support.threads import wait_until
+from ..support.words import raises
 
 __all__ = ["opened", "openers", "server"]
 
@@ -149,7 +151,10 @@ def test_what_is_pasted_and_what_the_browser_sends_is_checked_alike(server):
     good, bad = callback_query(server, flow), "code=x&state=forged"
     redirect_uri = server.authorize(flow.url).partition("?")[0]
     assert call(flow, query=bad).status == 400
-    with pytest.raises(bl.OAuthError, match="the state of the callback is not the state"):
+    with raises(
+        bl.OAuthError,
+        snapshot("invalid_request: the state of the callback is not the state of this login"),
+    ):
         flow.finish(f"{redirect_uri}?{bad}")
     # Pasted while the browser's own is being exchanged: the login has one outcome.
     allowed = threading.Event()
@@ -164,7 +169,7 @@ def test_what_is_pasted_and_what_the_browser_sends_is_checked_alike(server):
         assert works(server, late.result(90))
     except bl.OAuthError as error:  # On a busy machine, it may come after the end.
         assert "this login has ended" in str(error)
-    with pytest.raises(bl.OAuthError, match="this login has ended; begin another"):
+    with raises(bl.OAuthError, snapshot("invalid_request: this login has ended; begin another")):
         flow.finish(f"{redirect_uri}?{good}")
     assert works(server, flow.wait())
     assert server.counts["authorization_code"] == 1

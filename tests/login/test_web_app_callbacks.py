@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 import boardlot as bl
 import pytest
+from inline_snapshot import snapshot
 
 from ..support.applications import KINDS, REDIRECT, application, consent, fetch
 from ..support.authorization_server import challenge_of
@@ -13,6 +14,7 @@ from ..support.clients import client_of
 from ..support.logins import quotes
 from ..support.secret_search import hits
 from ..support.stores import DictStore
+from ..support.words import raises
 
 kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 
@@ -102,7 +104,13 @@ def test_security_14_an_error_in_a_callback_shows_no_secret_of_the_login(server,
 def test_security_1_a_session_without_a_login_completes_none(server, app, begun, missing):
     """A forged callback with an empty state must not match an empty session."""
     for query in ("code=x&state=", "code=x", f"code=x&state={begun.state}"):
-        with pytest.raises(bl.OAuthError, match="no login was begun in this session"):
+        with raises(
+            bl.OAuthError,
+            snapshot(
+                "invalid_request: no login was begun in this session, or it has already ended: "
+                "start over"
+            ),
+        ):
             fetch(app, f"{REDIRECT}?{query}", begun, **missing)
     assert server.counts == {"register": 1}
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import boardlot as bl
 import pytest
+from inline_snapshot import snapshot
 
 from ..support.applications import REDIRECT, application, log_in
 from ..support.clients import client_of
@@ -187,7 +188,9 @@ def test_a_lock_that_is_not_a_context_manager_is_rejected_by_name(server, return
     message = f"Wrong.lock returned {type(returned).__name__}; expected a context manager"
     with pytest.raises(bl.StoreError, match=message) as caught:
         log_in(server, application(server, Wrong()))
-    assert caught.value.hint.startswith("Correct Wrong.lock, or leave it out")
+    assert caught.value.hint == snapshot(
+        "Correct Wrong.lock, or leave it out: each process then refreshes the token itself."
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,13 @@ import warnings
 
 import boardlot as bl
 import pytest
+from inline_snapshot import snapshot
 
 from ..support.clients import MODES, client_of, result_of, run, settled
 from ..support.paged_service import CALLS, END, RANGE, START, PagedList, cursor_of, page
 from ..support.service import StandInService
 from ..support.threads import wait_until
+from ..support.words import raises
 
 modes = pytest.mark.parametrize("mode", MODES)
 methods = pytest.mark.parametrize("method", CALLS)
@@ -150,12 +152,18 @@ def test_a_checkpoint_of_another_account_names_both(sandbox_of_fills):
         next(pager)
         with pytest.raises(bl.ConfigError) as caught:
             client.fills_history("5001", "US", resume=pager.checkpoint())
-        said = str(caught.value)
-        assert (
-            "another call (fills_history of acc_id 281756, trd_market HK); this call is of" in said
+        assert str(caught.value) == snapshot(
+            "fills_history: resume is a checkpoint of another call (fills_history of acc_id "
+            "281756, trd_market HK); this call is of acc_id 5001, trd_market US: pass the "
+            "same arguments to the same method"
         )
-        assert "of acc_id 5001, trd_market US: pass the same arguments" in said
-        with pytest.raises(bl.ConfigError, match=r"another call \(fills_history\); pass the same"):
+        with raises(
+            bl.ConfigError,
+            snapshot(
+                "fills_history: resume is a checkpoint of another call (fills_history); pass the "
+                "same arguments to the same method: one such as code, start or page_size differs"
+            ),
+        ):
             client.fills_history("281756", "HK", code="HK.00700", resume=pager.checkpoint())
 
 

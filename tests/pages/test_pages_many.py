@@ -5,11 +5,13 @@ from urllib.parse import parse_qs
 
 import boardlot as bl
 import pytest
+from inline_snapshot import snapshot
 
 from ..support.clients import MODES, run, settled, stream
 from ..support.paged_service import page
 from ..support.service import StandInService, response
 from ..support.threads import wait_until
+from ..support.words import raises
 
 RANGE = {"start": 1780000000000000, "end": 1787000000000000}
 ACCOUNTS = ["7", "8", "9"]
@@ -112,7 +114,13 @@ def test_a_checkpoint_is_refused_by_another_list_of_keys(others):
     with StandInService(Fills()) as server, bl.Client(server.base_url) as client:
         pager = client.pages_many("fills_history", ACCOUNTS, trd_market="HK", **RANGE)
         next(pager)
-        with pytest.raises(bl.ConfigError, match="resume is a checkpoint of another call"):
+        with raises(
+            bl.ConfigError,
+            snapshot(
+                "fills_history: resume is a checkpoint of another call (fills_history); pass the "
+                "same arguments to the same method: one such as code, start or page_size differs"
+            ),
+        ):
             client.pages_many(
                 "fills_history", others, trd_market="HK", resume=pager.checkpoint(), **RANGE
             )
