@@ -109,9 +109,9 @@ def test_logout_rejects_a_login_that_is_not_there(person, boardlot, store, token
     known = person.logged_in(tokens)
     before = store.read_bytes()
     done = boardlot(*person.base, "logout", f"{known}x", "--store", store)
-    here = {"FOLDER": store.parent, "URL": person.sandbox.base_url}
-    assert done.status == 3 and named(done.said, CLIENT=known, **here) == snapshot(
-        "boardlot: no such login: FOLDER/tokens contains no login of CLIENTx at URL hint:"
+    here = {"FOLDER": store.parent, "URL": person.sandbox.base_url, "OTHER": f"{known}x"}
+    assert done.status == 3 and named(done.said, **here, CLIENT=known) == snapshot(
+        "boardlot: no such login: FOLDER/tokens contains no login of OTHER at URL hint:"
         " The last login there is CLIENT."
     )
     assert store.read_bytes() == before
