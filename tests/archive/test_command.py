@@ -1,6 +1,7 @@
 """`boardlot archive`: the same as commands."""
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from boardlot.cli.commands.archive import LIST_OPTIONS
 
 from ..support.processes import ROOT
 from ..support.service import response
+from ..support.words import assert_transcript, unbroken
 from .service import HK, fill, fills_path, path_of, unavailable
 
 
@@ -71,27 +73,21 @@ def test_every_type_of_postgresql_can_be_written(address, tmp_path, capfd):
     assert list(row.values()) == list(OF_POSTGRESQL.values())
 
 
-def test_wrong_usage_ends_with_2_and_creates_nothing(run, service, capfd):
-    assert "pass one or more of --fills" in run("update", status=2).err
-    assert "expected ACC_ID:MARKET" in run("update", "--fills", "281756", status=2).err
-    assert "does not exist" in run("status", status=2).err
-    assert "does not exist" in run("sql", "select 1", status=2).err
-    assert "--format" in run("follow", "--fills", "1:HK", "--format", "csv", status=2).err
-    assert run("update", "--ipos", "xx", status=2).err
+def test_wrong_usage_ends_with_2_and_creates_nothing(service, capfd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def refusal(line):
+        assert main(["--base-url", service.base_url, "archive", *shlex.split(line)]) == 2, line
+        printed = capfd.readouterr()
+        assert not printed.out and not list(tmp_path.iterdir()) and not service.received, line
+        # The name of a file is shown, but not what may contain a password.
+        assert "s3cret" not in printed.err
+        return unbroken(printed.err)
+
+    assert_transcript(Path(__file__).with_name("refusals") / "commands.txt", refusal)
+    # The client checks a market when the archive is open.
+    assert main(["--base-url", service.base_url, "archive", "update", "a.db", "--ipos", "xx"]) == 2
     assert service.received == []
-    # The name of a file is shown, but not a text that may contain a password.
-    assert main(["archive", "status", "host=db password=s3cret"]) == 2
-    printed = capfd.readouterr()
-    assert "connection string" in printed.err and "s3cret" not in printed.out + printed.err
-
-
-def test_what_one_command_cannot_do_names_the_commands_that_can(file, capfd):
-    twice = ["--fills", "281756:HK", "--fills", "281757:HK"]
-    assert main(["archive", "follow", str(file), *twice]) == 2
-    assert "run a `boardlot archive follow` for each account" in capfd.readouterr().err
-    assert main(["archive", "update", str(file), "--ipos", "hk, us"]) == 2
-    assert "expected one key at a time: --ipos hk --ipos us" in capfd.readouterr().err
-    assert not file.exists()
 
 
 def test_fills_are_followed_as_lines_of_json_until_ctrl_c(book, service, file):

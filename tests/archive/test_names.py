@@ -2,6 +2,9 @@
 
 import boardlot as bl
 import pytest
+from inline_snapshot import snapshot
+
+from ..support.words import raises
 
 PATH = "/api/v1.0/custom"
 
@@ -62,12 +65,20 @@ def test_names_that_differ_in_case_only_are_refused_before_anything_is_sent(
     archive, book, client, service
 ):
     first, second = endpoint("kline", {"a": "text"}), endpoint("Kline", {"a": "text"})
-    with pytest.raises(bl.ConfigError, match="two different endpoints with the name 'Kline'"):
+    with raises(
+        bl.ConfigError, snapshot("lists has two different endpoints with the name 'Kline'")
+    ):
         archive.update(client, lists=[(first, {}), (second, {})])
     book.lists[PATH] = [{"a": "1"}]
     archive.update(client, lists=[(first, {})])
     sent = len(service.received)
-    with pytest.raises(bl.ConfigError, match=r"'Kline', but the archive has .* 'kline'"):
+    with raises(
+        bl.ConfigError,
+        snapshot(
+            "the endpoint's name is 'Kline', but the archive has one with the name 'kline'; "
+            "expected a name that differs by more than upper and lower case"
+        ),
+    ):
         archive.update(client, lists=[(second, {})])
     assert len(service.received) == sent
     assert archive.sql("select a from kline").to_dicts() == [{"a": "1"}]

@@ -1,13 +1,14 @@
 """A sandbox and the profile `live` that leads to it, and commands that run in this process."""
 
 import json
-import re
 import sys
 from contextlib import closing
 from functools import partial
 from typing import NamedTuple
 
 import pytest
+
+from ..support.words import unbroken
 
 # Pipes, terminals and signals of POSIX.
 collect_ignore_glob = ["test_*.py"] if sys.platform == "win32" else []
@@ -26,8 +27,8 @@ class Ended(NamedTuple):
 
     @property
     def said(self):
-        """Its stderr, whose lines may be broken anywhere, without the usage of the command."""
-        return re.sub("Usage: .* for help. ", "", " ".join(self.err.split()))
+        """Its stderr as one line, without the usage of the command."""
+        return unbroken(self.err)
 
     @property
     def failure(self):

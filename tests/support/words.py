@@ -34,6 +34,11 @@ def named(text: str, **names: object) -> str:
     return text
 
 
+def unbroken(err: str) -> str:
+    """The stderr of a command, whose lines may be broken anywhere, without the usage."""
+    return re.sub("Usage: .* for help. ", "", " ".join(err.split()))
+
+
 def assert_transcript(file: Path, said: Callable[[str], str]) -> None:
     """Checks a file of commands or calls, each with what boardlot says to it."""
     blocks = []
