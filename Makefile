@@ -55,7 +55,7 @@ test-python: $(BIN)/.built ## The Python tests; ARGS="tests/cli -k resume" picks
 
 # A test whose text is accepted fails once more.
 snapshots: $(BIN)/.built ## Accepts new texts of messages; ARGS="tests/cli" picks some.
-	-$(BIN)/pytest --inline-snapshot=create,fix $(or $(ARGS),$(shell grep -rlE 'inline_snapshot|support.words' tests --include 'test_*'))
+	-$(BIN)/pytest --inline-snapshot=create,fix $(or $(ARGS),$(shell grep -rlE 'inline_snapshot|support.words' tests --include 'test_*.py'))
 
 test-long: $(BIN)/.built ## The long forms of the tests: an hour.
 	@tools/install-test-packages

@@ -100,7 +100,9 @@ def test_python_says_what_the_page_says(row, names, monkeypatch):
 
 def test_mistakes_that_are_on_no_page_explain_themselves(names, tmp_path, monkeypatch):
     def refusal(call):
+        sent = len(names["sandbox"].requests)
         name, said, hint = error_of(call, names, monkeypatch)
+        assert name != "ConfigError" or len(names["sandbox"].requests) == sent, call
         return named(f"{name}: {said}\n{hint}", FOLDER=tmp_path, PORT=names["port"])
 
     assert_transcript(Path(__file__).with_name("refusals") / "mistakes.txt", refusal)
