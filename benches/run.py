@@ -20,7 +20,7 @@ ROOT = HERE.parent
 VENV = HERE / ".venv"
 TOPICS = [
     "signing", "pages", "frames", "rows", "wire", "limits", "cost", "end_to_end", "startup",
-    "growth", "archive", "scale",
+    "growth", "archive", "archive_sql", "scale",
 ]  # fmt: skip
 
 
