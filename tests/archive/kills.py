@@ -72,7 +72,7 @@ class History:
         self.service, self.book, self.processes = service, service.book, processes
         self.client = bl.Client(service.base_url, timeout=20.0)
         self.done = Counter()
-        self.accounts, self.number = [], 0
+        self.accounts, self.completed, self.number = [], [], 0
         self.lists = {path_of("plates", PLATE): [], own_endpoint().path: []}
         # What each list contained at a time.
         self.seen = {}
@@ -151,7 +151,9 @@ class History:
         self.after(account)
 
     def verify(self):
-        account = self.chosen.choice(self.accounts)
+        if not self.completed:
+            return
+        account = self.chosen.choice(self.completed)
         self.change(account)
         served = self.book.fills[account, "HK"]
         # Not the oldest one, which would be unlisted.
@@ -162,8 +164,6 @@ class History:
         existing = {one["deal_id"] for one in served}
         with bl.Archive(self.target) as archive:
             before = self.ids(archive, account)
-        if not before:
-            return
         self.kill("verify", "verify", account)
         with bl.Archive(self.target) as archive:
             assert before & existing <= self.ids(archive, account)
@@ -198,6 +198,7 @@ class History:
     def complete(self, archive, account):
         own, key = self.own(), (account, "HK")
         archive.update(self.client, fills=[key], plates=[PLATE], lists=[(own, {})])
+        self.completed = sorted({*self.completed, account})
         expected = {one["deal_id"]: one for one in self.book.fills[key]}
         found = {one["deal_id"]: one for one in archive.fills(*key).all()}
         assert expected == {name: found.get(name) for name in expected}
