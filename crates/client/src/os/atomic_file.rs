@@ -86,7 +86,7 @@ pub fn complete(new: &Path, path: &Path, force: bool) -> io::Result<()> {
 
 /// Returns the error for a file whose permissions cannot be set.
 pub fn no_modes(error: io::Error) -> io::Error {
-    Refused::new(Resource::Modes, "its file system refuses permissions", error)
+    Refused::io_error(Resource::Modes, "its file system refuses permissions", error)
 }
 
 /// Removes a file, if there is one. All removals of files in this package are made here, except for

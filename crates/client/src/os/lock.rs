@@ -43,7 +43,7 @@ impl FileLock {
 
 /// Returns the error for a file that cannot be locked.
 pub fn no_locks(error: io::Error) -> io::Error {
-    Refused::new(Resource::Locks, "its file system refuses file locks", error)
+    Refused::io_error(Resource::Locks, "its file system refuses file locks", error)
 }
 
 /// A locked file that exists for its lock alone.

@@ -61,16 +61,16 @@ fn unusable(why: impl std::fmt::Display) -> Error {
     )
 }
 
-/// Returns the error of a file that an error of the system made unusable.
-fn failed(error: &(dyn std::error::Error + 'static)) -> Error {
-    unusable(error).caused_by(error)
+/// Returns the error of a file that cannot be opened or written.
+fn failed(error: &Error) -> Error {
+    unusable(error).with_resource(error.resource)
 }
 
 /// Returns the path of the file of a limit, in the user's state folder.
 pub fn path_of(name: &str) -> Result<PathBuf> {
     let folder = state_folder().map_err(|error| {
         Error::config(format!("a rate limit with a name needs a state folder: {error}"))
-            .caused_by(&error)
+            .with_resource(error.resource)
     })?;
     Ok(folder.join("limits").join(digest(name)))
 }
@@ -144,7 +144,10 @@ impl FileStorage {
             Ok(()) => {}
             // Another process is replacing it.
             Err(TryLockError::WouldBlock) => return Ok(()),
-            Err(TryLockError::Error(error)) => return Err(failed(&no_locks(error))),
+            Err(TryLockError::Error(error)) => {
+                let error = no_locks(error);
+                return Err(unusable(&error).caused_by(&error));
+            }
         }
         if let Some(state) = self.read()? {
             replace_private(&self.path, &state.encode()).map_err(|error| failed(&error))?;

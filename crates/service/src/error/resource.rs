@@ -50,9 +50,6 @@ impl Resource {
             if let Some(refused) = cause.downcast_ref::<Refused>() {
                 return Some(refused.resource);
             }
-            if let Some(error) = cause.downcast_ref::<super::Error>() {
-                return error.resource;
-            }
             let code = cause.downcast_ref::<io::Error>()?.raw_os_error()?;
             CODES.iter().find(|(_, codes)| codes.contains(&code)).map(|(resource, _)| *resource)
         })
@@ -85,7 +82,7 @@ pub struct Refused {
 
 impl Refused {
     /// Returns an error of the same kind that names the resource.
-    pub fn new(resource: Resource, what: &'static str, error: io::Error) -> io::Error {
+    pub fn io_error(resource: Resource, what: &'static str, error: io::Error) -> io::Error {
         io::Error::new(error.kind(), Refused { resource, what, error })
     }
 }
@@ -152,7 +149,7 @@ mod tests {
     #[test]
     fn a_refused_resource_is_named_beside_the_error_of_the_system() {
         let error = io::Error::from(io::ErrorKind::Unsupported);
-        let refused = Refused::new(Resource::Locks, "no locks", error);
+        let refused = Refused::io_error(Resource::Locks, "no locks", error);
         assert_eq!(Resource::of(&refused), Some(Resource::Locks));
         assert_eq!(refused.kind(), io::ErrorKind::Unsupported);
         assert_eq!(refused.to_string(), "no locks: unsupported");
