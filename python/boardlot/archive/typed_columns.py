@@ -149,10 +149,9 @@ class TypedList:
                 return None
             after = max(after, (first, 0))
         key = ", ".join(f"v.{column}" for column in columns)
-        marks = f"({', '.join('?' * len(columns))})"
         # A range of numbers takes a database the same time wherever the range is.
         ends = transaction.execute(
-            f"select {key} from {table} v where ({key}) > {marks} "
+            f"select {key} from {table} v where ({key}) > {_marks(key)} "
             f"order by {key} limit 1 offset {limit - 1}",
             after,
         )
@@ -161,20 +160,24 @@ class TypedList:
         # Of SQLite, a cross join is in this order: each batch reads its range, not whole lists.
         if self.has_versions_by_list:
             source += " cross join lists l"
-            condition = "l.id = v.list and l.list = ? and "
+            # PostgreSQL 17.12 returns rows of other lists for `l.id = v.list` beside a range of
+            # rows (list, id), if an index has both: the sum is in no index.
+            condition = "l.id = v.list + 0 and l.list = ? and "
             values = [self.name]
         elif published:
             source += " cross join series s"
             condition = "s.id = v.series and v.run <= s.published and "
-        other = ", ".join(f"c.{column}" for column in self._keys)
-        found = transaction.execute(
-            f"select {key}, v.record from {source} where {condition}"
-            f"({key}) > {marks} and ({key}) <= {marks} "
-            f'and not exists (select 1 from "{self.table}" c where ({other}) = ({key}) '
-            f"and ({other}) > {marks} and ({other}) <= {marks}) order by {key}",
-            (*values, *after, *until, *after, *until),
-        )
-        self.store(transaction, [row[:-1] for row in found], [row[-1] for row in found])
+        query = f"from {source} where {condition}{_within(key)} order by {key}"
+        versions = transaction.execute(f"select {key} {query}", (*values, *after, *until))
+        # For the same reason, not a condition of the query before.
+        keys = ", ".join(self._keys)
+        stored_query = f'select {keys} from "{self.table}" where {_within(keys)}'
+        stored = set(transaction.execute(stored_query, (*after, *until)))
+        if missing := {version for version in versions if version not in stored}:
+            query = f"select {key}, v.record {query}"
+            found = transaction.execute(query, (*values, *after, *until))
+            rows = [row for row in found if row[:-1] in missing]
+            self.store(transaction, [row[:-1] for row in rows], [row[-1] for row in rows])
         return until if ends else None
 
     def fill_all(self, transaction: Transaction) -> None:
@@ -207,6 +210,16 @@ class TypedList:
             if len(rows) == 1:
                 return rows[0]
         return (RECORD, *[None] * len(self.fields))
+
+
+def _marks(columns: str) -> str:
+    """A row of parameters, one for each of the columns."""
+    return f"({', '.join('?' * (columns.count(',') + 1))})"
+
+
+def _within(columns: str) -> str:
+    """The condition that rows are after one row, and not after another one."""
+    return f"({columns}) > {_marks(columns)} and ({columns}) <= {_marks(columns)}"
 
 
 def _count(names: str) -> int:
