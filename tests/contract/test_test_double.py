@@ -1,15 +1,15 @@
 """The sandbox as a test double: custom rows, planned failures, a fixed date."""
 
 import datetime
-from pathlib import Path
 
 import boardlot as bl
 import pandas as pd
 import pytest
 from boardlot._endpoints import ENDPOINTS, Account
+from inline_snapshot import snapshot
 
+from ..support.calls import called
 from ..support.own_endpoints import KLINE
-from ..support.words import assert_transcript
 
 CANDLES = [{"time": 1_700_000_000 + 60 * n, "close": f"{n}.5"} for n in range(5)]
 FILL = {
@@ -135,16 +135,115 @@ def test_served_rows_have_the_requested_range_and_page(sandbox):
     assert paths == {"/api/v1.0/quote/HK.00700/history-kline"}
 
 
-def test_what_is_wrong_is_named(sandbox):
-    names = {"bl": bl, "datetime": datetime, "sandbox": sandbox}
-    names |= {"KLINE": KLINE, "TIMELESS": TIMELESS}
-
-    def refusal(call):
-        with pytest.raises(bl.ConfigError) as caught:
-            eval(call, names)
-        return str(caught.value)
-
-    assert_transcript(Path(__file__).with_name("refusals") / "sandbox.txt", refusal)
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            lambda sandbox: sandbox.serve(KLINE, [{"close": "1"}]),
+            snapshot("rows[0] has no time; expected a number or a date to page by"),
+        ),
+        (lambda sandbox: sandbox.serve(KLINE, [1]), snapshot("rows[0] is 1; expected a dict")),
+        (
+            lambda sandbox: sandbox.serve(KLINE, "rows"),
+            snapshot("rows is of type str; expected a list of dicts"),
+        ),
+        (
+            lambda sandbox: sandbox.serve(KLINE, [{"time": {1}}]),
+            snapshot(
+                "rows cannot be written as JSON: Object of type set is not JSON serializable; "
+                "write the value as the service sends it, often a text"
+            ),
+        ),
+        (
+            lambda sandbox: sandbox.serve(TIMELESS, []),
+            snapshot(
+                "the sandbox cannot tell the time of a row of x; declare a date or time in "
+                "record, or unique= in its DateRange"
+            ),
+        ),
+        (
+            lambda sandbox: sandbox.serve("kline", []),
+            snapshot(
+                "endpoint is of type str; expected an Endpoint; for the rows of a built-in "
+                "method, use `put`"
+            ),
+        ),
+        (
+            lambda sandbox: sandbox.put("fills", []),
+            snapshot(
+                "name is 'fills'; expected one of trading_days, reference_futures, ipo_list, "
+                "dividends, plate_stocks, crypto_orders, sim_orders, sim_positions, "
+                "fills_history, capital_flow_history, history_kline; did you mean "
+                "'fills_history'?"
+            ),
+        ),
+        (
+            lambda sandbox: sandbox.put("server_time", []),
+            snapshot(
+                "name is 'server_time'; expected one of trading_days, reference_futures, "
+                "ipo_list, dividends, plate_stocks, crypto_orders, sim_orders, sim_positions, "
+                "fills_history, capital_flow_history, history_kline"
+            ),
+        ),
+        (lambda sandbox: sandbox.put(5, []), snapshot("name is of type int; expected a string")),
+        (
+            lambda sandbox: sandbox.fail_next("fills_histroy"),
+            snapshot(
+                "endpoint is 'fills_histroy'; expected one of server_time, trading_days, "
+                "reference_futures, ipo_list, dividends, plate_stocks, crypto_orders, sim_orders,"
+                " sim_positions, fills_history, capital_flow_history, history_kline, register, "
+                "authorize, token; did you mean 'fills_history'?"
+            ),
+        ),
+        (
+            lambda sandbox: sandbox.put(name="dividends", rows=[], account="1"),
+            snapshot("account is 1; expected no account: dividends does not take one"),
+        ),
+        (
+            lambda sandbox: sandbox.put(name="dividends", rows=[], simbol="x"),
+            snapshot("simbol is not an argument of dividends; expected one of symbol"),
+        ),
+        (
+            lambda sandbox: sandbox.fail_next(status=200),
+            snapshot(
+                "status is 200; expected an HTTP status from 400 to 599, 0 to close the "
+                "connection, or 200 with a code other than 0"
+            ),
+        ),
+        (
+            lambda sandbox: sandbox.fail_next(code=0),
+            snapshot("code is 0, which is a success; expected another integer"),
+        ),
+        (
+            lambda sandbox: sandbox.fail_next(times=0),
+            snapshot("times is 0; expected an integer from 1, or None"),
+        ),
+        (
+            lambda sandbox: sandbox.put("fills_history", [{"qty": 100}]),
+            snapshot("rows[0]['qty'] is 100; expected a string, as the service sends it: '100'"),
+        ),
+        (
+            lambda sandbox: sandbox.put("fills_history", [{}, {"price": 2.5}]),
+            snapshot("rows[1]['price'] is 2.5; expected a string, as the service sends it: '2.5'"),
+        ),
+        (
+            lambda sandbox: sandbox.put("fills_history", [{"code": 700}]),
+            snapshot("rows[0]['code'] is 700; expected a string, as the service sends it: '700'"),
+        ),
+        (
+            lambda: bl.Sandbox(today="2026-01-05"),
+            snapshot("today is of type str; expected a date, such as datetime.date(2026, 1, 5)"),
+        ),
+        (
+            lambda: bl.Sandbox(today=datetime.date(1901, 1, 1)),
+            snapshot("today is 1901-01-01; expected a date from 2015-01-01 to 2035-12-31"),
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(call, said, sandbox, request):
+    with pytest.raises(bl.ConfigError) as caught:
+        called(call, request)
+    assert str(caught.value) == said
     # Nothing of it is served.
     with sandbox.client() as client:
         assert client.dividends("HK.00700") and len(client.fills_history("281756", "HK").all()) > 1
