@@ -40,7 +40,7 @@ def unbroken(err: str) -> str:
 
 
 def assert_transcript(file: Path, said: Callable[[str], str]) -> None:
-    """Checks a file of commands or calls, each with what boardlot says to it."""
+    """Checks a file of commands, each with what boardlot says to it."""
     blocks = []
     for command in file.read_text("utf-8").splitlines():
         if command[:1].strip():
