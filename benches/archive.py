@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -45,14 +46,8 @@ where excluded.updated_time >= fills.updated_time"""
 
 
 def rows(settings: Settings) -> list[Row]:
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        server.sandbox(fills=1) as (_, key_id, pem, _),
-        server.fixed_pages() as base,
-    ):
-        key_file = Path(folder) / "key.pem"
-        key_file.write_text(pem)
-        common = {"base": base, "key_id": key_id, "key_file": str(key_file), "folder": folder}
+    with server.ready_pages() as (folder, line):
+        common = {**line, "folder": folder}
         return [
             filling(settings, common),
             nothing_new(settings, common),
@@ -192,9 +187,14 @@ def new_file(folder: str) -> Path:
 
 
 def fill(size: int, folder: str, **line: str) -> Callable[[], Done]:
+    return filling_of(new_file(folder), size, line)
+
+
+def filling_of(target: Any, size: int, line: dict[str, str]) -> Callable[[], Done]:
+    """Fills a new archive."""
     import boardlot as bl
 
-    client, archive = client_of(**line), bl.Archive(new_file(folder))
+    client, archive = client_of(**line), bl.Archive(target)
 
     def work() -> Done:
         report = archive.update(client, fills=[(account_of(size), MARKET)])
@@ -313,7 +313,7 @@ def fill_by_the_thousand(size: int, base: str, key_id: str, key_file: str, folde
     return work
 
 
-def counted(connection: sqlite3.Connection, size: int) -> Done:
+def counted(connection: Any, size: int) -> Done:
     ((count,),) = connection.execute("select count(*) from fills")
     if count != size:
         raise RuntimeError(f"{count} fills")
@@ -377,16 +377,31 @@ def prepared(size: int, folder: str, name: str, make: Callable[[Path], None]) ->
     return path
 
 
+def prepared_archive(size: int, folder: str, line: dict[str, str]) -> Path:
+    return prepared(size, folder, "archive", lambda path: fill_and_close(path, size, line))
+
+
+def fill_and_close(target: Any, size: int, line: dict[str, str]) -> None:
+    import boardlot as bl
+
+    with client_of(**line) as client, bl.Archive(target) as archive:
+        archive.update(client, fills=[(account_of(size), MARKET)])
+
+
+def prepared_by_hand(size: int, folder: str, line: dict[str, str]) -> Path:
+    def make(path: Path) -> None:
+        with closing(by_hand(path)) as connection, connection, client_of(**line) as client:
+            for page in client.fills_history(account_of(size), MARKET).pages():
+                connection.executemany(UPSERT, [values(account_of(size), one) for one in page])
+
+    return prepared(size, folder, "by-hand", make)
+
+
 def read(size: int, folder: str, **line: str) -> Callable[[], object]:
     import boardlot as bl
 
     account = account_of(size)
-
-    def make(path: Path) -> None:
-        with client_of(**line) as client, bl.Archive(path) as archive:
-            archive.update(client, fills=[(account, MARKET)])
-
-    archive = bl.Archive(prepared(size, folder, "archive", make))
+    archive = bl.Archive(prepared_archive(size, folder, line))
     archive.fills(account, MARKET, code="HK.99999").to_pandas()
 
     def work() -> object:
@@ -401,17 +416,7 @@ def read(size: int, folder: str, **line: str) -> Callable[[], object]:
 def read_by_hand(size: int, folder: str, by: str = "pandas", **line: str) -> Callable[[], object]:
     import pandas as pd
 
-    account = account_of(size)
-
-    def make(path: Path) -> None:
-        connection = by_hand(path)
-        with client_of(**line) as client:
-            for page in client.fills_history(account, MARKET).pages():
-                connection.executemany(UPSERT, [values(account, one) for one in page])
-        connection.commit()
-        connection.close()
-
-    path = prepared(size, folder, "by-hand", make)
+    account, path = account_of(size), prepared_by_hand(size, folder, line)
     read_sql = {"pandas": by_pandas, "connectorx": by_connectorx, "ADBC": by_adbc}[by](path)
     query = (
         f"select {', '.join(COLUMNS)} from fills where account = '{account}' "

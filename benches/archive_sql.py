@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -18,10 +17,13 @@ from .archive import (
     TABLE,
     UPSERT,
     account_of,
-    by_hand,
     client_of,
+    counted,
+    fill_and_close,
+    filling_of,
     pages_by_hand,
-    prepared,
+    prepared_archive,
+    prepared_by_hand,
     values,
 )
 from .harness import Done, Row, Settings, Target, in_processes
@@ -36,14 +38,7 @@ USUAL, BEST = "requests + orjson + psycopg", "httpr + orjson + COPY, by the thou
 
 def rows(settings: Settings) -> list[Row]:
     size = int(settings.pick(200_000, 10_000))
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        server.sandbox(fills=1) as (_, key_id, pem, _),
-        server.fixed_pages() as base,
-    ):
-        key_file = Path(folder) / "key.pem"
-        key_file.write_text(pem)
-        line = {"base": base, "key_id": key_id, "key_file": str(key_file)}
+    with server.ready_pages() as (folder, line):
         common = {**line, "folder": folder, "size": size}
         own = [
             query(settings, common, "SQLite", SUM),
@@ -124,26 +119,15 @@ SEEN: dict[tuple[str, str], list[Target]] = {
 }
 
 
-def filled(size: int, line: dict[str, str]) -> Callable[[Any], None]:
-    """Fills an archive."""
-    import boardlot as bl
-
-    def make(target: Any) -> None:
-        with client_of(**line) as client, bl.Archive(target) as archive:
-            archive.update(client, fills=[(account_of(size), MARKET)])
-
-    return make
-
-
 def opened(size: int, folder: str, address: str, line: dict[str, str]) -> Any:
     """An archive with so many fills, which the first one who asks fills."""
     import boardlot as bl
 
     if not address:
-        return bl.Archive(prepared(size, folder, "archive", filled(size, line)))
+        return bl.Archive(prepared_archive(size, folder, line))
     archive = bl.Archive(address)
     if not archive.status():
-        filled(size, line)(address)
+        fill_and_close(address, size, line)
     return archive
 
 
@@ -174,7 +158,7 @@ def queried_by_hand(sql: str, size: int, folder: str, address: str = "", **line:
             return pd.DataFrame(cursor.fetchall(), columns=names)
 
     else:
-        of_file = sqlite3.connect(prepared(size, folder, "by-hand", by_hand_into(size, line)))
+        of_file = sqlite3.connect(prepared_by_hand(size, folder, line))
 
         def read() -> Any:
             return pd.read_sql(sql, of_file)
@@ -189,17 +173,8 @@ def queried_by_hand(sql: str, size: int, folder: str, address: str = "", **line:
     return work
 
 
-def by_hand_into(size: int, line: dict[str, str]) -> Callable[[Path], None]:
-    def make(path: Path) -> None:
-        with closing(by_hand(path)) as connection, connection, client_of(**line) as client:
-            for page in client.fills_history(account_of(size), MARKET).pages():
-                connection.executemany(UPSERT, [values(account_of(size), one) for one in page])
-
-    return make
-
-
 def size_of_archive(size: int, folder: str, **line: str) -> Callable[[], Done]:
-    path = prepared(size, folder, "archive", filled(size, line))
+    path = prepared_archive(size, folder, line)
     return lambda: Done(1, path.stat().st_size)
 
 
@@ -213,7 +188,7 @@ def size_of_texts(size: int, folder: str, **line: str) -> Callable[[], Done]:
 
 
 def size_by_hand(size: int, folder: str, **line: str) -> Callable[[], Done]:
-    path = prepared(size, folder, "by-hand", by_hand_into(size, line))
+    path = prepared_by_hand(size, folder, line)
     return lambda: Done(1, path.stat().st_size)
 
 
@@ -251,19 +226,9 @@ MARKED = UPSERT.replace("?", "%s")
 
 
 def fill_postgres(size: int, address: str, folder: str, **line: str) -> Callable[[], Done]:
-    import boardlot as bl
-
     with connected(address) as connection:
         connection.execute("drop schema if exists boardlot_archive cascade")
-    client, archive = client_of(**line), bl.Archive(address)
-
-    def work() -> Done:
-        report = archive.update(client, fills=[(account_of(size), MARKET)])
-        if report.new != size:
-            raise RuntimeError(f"{report}")
-        return Done(1)
-
-    return work
+    return filling_of(address, size, line)
 
 
 def fill_postgres_by_hand(
@@ -298,10 +263,3 @@ def copy_into_postgres(size: int, address: str, folder: str, base: str, key_id: 
         return counted(connection, size)
 
     return work
-
-
-def counted(connection: Any, size: int) -> Done:
-    ((count,),) = connection.execute("select count(*) from fills").fetchall()
-    if count != size:
-        raise RuntimeError(f"{count} fills")
-    return Done(1)

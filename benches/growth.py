@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import tempfile
 import threading
 import time
 from collections import deque
@@ -39,14 +38,7 @@ def rows(settings: Settings) -> list[Row]:
     counts = FEWER_ROWS if settings.quick else ROWS
     concurrency = FEWER_TASKS if settings.quick else TASKS
     page_sizes = FEWER_PAGE_SIZES if settings.quick else PAGE_SIZES
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        server.sandbox(fills=1) as (_, key_id, pem, _),
-        server.fixed_pages() as base,
-    ):
-        key_file = Path(folder) / "key.pem"
-        key_file.write_text(pem)
-        common = {"base": base, "key_id": key_id, "key_file": str(key_file)}
+    with server.ready_pages() as (_, common):
         seconds = settings.pick(2.0, 0.3)
         return [
             grown(settings, "to_frame", counts, common, "Rows into pandas, a row", "rows"),

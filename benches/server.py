@@ -241,6 +241,19 @@ def sandbox(**options: object) -> Iterator[tuple[str, str, str, dict[str, list[s
 
 
 @contextmanager
+def ready_pages() -> Iterator[tuple[str, dict[str, str]]]:
+    """A folder, and the address of ready pages with a key whose file is in the folder."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        sandbox(fills=1) as (_, key_id, pem, _),
+        fixed_pages() as base,
+    ):
+        key_file = Path(folder) / "key.pem"
+        key_file.write_text(pem)
+        yield folder, {"base": base, "key_id": key_id, "key_file": str(key_file)}
+
+
+@contextmanager
 def _process(target, *arguments):
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
