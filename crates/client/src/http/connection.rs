@@ -255,11 +255,9 @@ fn without_advice(error: reqwest::Error, receiving: bool) -> Error {
 /// Returns the resource of the system that a connection needed and did not get, if any.
 fn missing_resource(error: &reqwest::Error) -> Option<Resource> {
     let is_entropy = |cause: &(dyn std::error::Error + 'static)| {
-        let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        let tls = inner.and_then(|inner| inner.downcast_ref()).or(cause.downcast_ref());
-        matches!(tls, Some(rustls::Error::FailedToGetRandomBytes))
+        matches!(cause.downcast_ref(), Some(rustls::Error::FailedToGetRandomBytes))
     };
-    match causes(error).any(is_entropy) {
+    match crate::error::causes(error).any(is_entropy) {
         true => Some(Resource::Entropy),
         false => Resource::of(error),
     }

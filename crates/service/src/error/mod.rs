@@ -20,7 +20,7 @@ pub use nearest::{did_you_mean, nearest};
 pub use printable::{excerpt, is_unprintable, printable, record_value};
 pub use redact::{HELD_BYTES, Redactor, SHOWN_BYTES, Shown, held};
 pub use rejection::{says_client_unknown, says_token_rejected};
-pub use resource::{Refused, Resource};
+pub use resource::{Refused, Resource, causes};
 pub use unredacted::Unredacted;
 
 /// A result whose error is [`Error`] by default.

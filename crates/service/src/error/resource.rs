@@ -89,7 +89,7 @@ impl Refused {
 
 /// Returns an error and its causes. The source of an `io::Error` is the source of the error that it
 /// wraps, so the wrapped error is taken instead.
-fn causes<'e>(
+pub fn causes<'e>(
     error: &'e (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
     iter::successors(Some(error), |cause| {
