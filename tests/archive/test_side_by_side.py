@@ -89,9 +89,14 @@ def test_whatever_a_work_raises_is_raised(count):
 
 def test_ctrl_c_ends_all_of_them(archive, book, client):
     put_dividends(book)
+    others = [symbol.replace("HK", "US") for symbol in SYMBOLS]
     never = threading.Event()
-    book.before = lambda received: received.path.endswith("/dividends") and never.wait(60)
-    ends_at_once(lambda: archive.update(client, dividends=SYMBOLS))
+    book.before = lambda received: "/HK." in received.path and never.wait(60)
+    # Opens and closes as many sessions.
+    ends_at_once(
+        lambda: archive.update(client, dividends=SYMBOLS),
+        alike=lambda: archive.update(client, dividends=others),
+    )
     never.set()
     book.before = None
     assert archive.update(client, dividends=SYMBOLS).new == len(SYMBOLS)
