@@ -85,9 +85,6 @@ def test_wrong_usage_ends_with_2_and_creates_nothing(service, capfd, tmp_path, m
         return unbroken(printed.err)
 
     assert_transcript(Path(__file__).with_name("refusals") / "commands.txt", refusal)
-    # The client checks a market when the archive is open.
-    assert main(["--base-url", service.base_url, "archive", "update", "a.db", "--ipos", "xx"]) == 2
-    assert service.received == []
 
 
 def test_fills_are_followed_as_lines_of_json_until_ctrl_c(book, service, file):

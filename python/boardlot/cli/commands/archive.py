@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from datetime import timedelta
 from pathlib import Path
@@ -18,8 +18,15 @@ import click
 from boardlot._support.messages.nearest import did_you_mean
 from boardlot._support.tables.cell_format import escaped, shown_second
 from boardlot.archive import Archive, Finding, UpdateReport
-from boardlot.archive.arguments import EVERY_MIN, SECONDS_MAX, check_new, server_address
-from boardlot.archive.lists import LISTS, ListName
+from boardlot.archive.arguments import (
+    EVERY_MIN,
+    SECONDS_MAX,
+    Refused,
+    check_new,
+    lists_of,
+    server_address,
+)
+from boardlot.archive.lists import LISTS, ListName, Series
 from boardlot.cli.click_classes import Argument, CommandGroup, DataCommand
 from boardlot.cli.commands.endpoints import parse_time
 from boardlot.cli.files import UserPath
@@ -171,6 +178,7 @@ def update(
     if not fills and not any(keys.values()):
         options = ", ".join(f"--{name.replace('_', '-')}" for name in ("fills", *keys))
         raise click.UsageError(f"nothing to update: pass one or more of {options}")
+    _check_keys(fills, keys)
     check_destination(settings, _files_of(file))
     with settings.client() as client, Archive(file) as archive:
         report = _completed(
@@ -493,6 +501,7 @@ def follow(
         raise click.UsageError(
             "--fills was passed more than once: run a `boardlot archive follow` for each account"
         )
+    _check_keys(fills, {})
     out = sys.stdout.buffer
     # `Terminated`, on SIGTERM, is a `SystemExit`.
     ends = suppress(KeyboardInterrupt, SystemExit)
@@ -510,6 +519,14 @@ def follow(
         ):
             out.write(json.dumps(fill).encode() + b"\n")
             out.flush()
+
+
+def _check_keys(fills: Sequence[tuple[str, str]], keys: Mapping[str, Sequence[str]]) -> None:
+    """Checks the keys of an update before its archive is created: a wrong one leaves no file."""
+    for pair in fills:
+        Series.checked(pair)
+    for name, given in keys.items():
+        lists_of(name, given, Refused(collect=False))
 
 
 def _files_of(file: str) -> list[Path]:
