@@ -1,11 +1,15 @@
-"""`boardlot mcp` as assistants use it: a process of its own, and the SDK's client over stdio."""
+"""`boardlot mcp` as assistants use it: a process of its own, and the SDK's client over stdio, or
+bare pipes."""
 
 import json
+import os
 import signal
+import socket
 import subprocess
 import sys
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timezone
+from itertools import count
 from pathlib import Path
 
 import boardlot as bl
@@ -24,19 +28,67 @@ INITIALIZE = {
 }
 
 
-@contextmanager
-def raw(*arguments, env=None):
-    """The command with bare pipes."""
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    line = [*COMMAND, *(arguments or ("mcp", "--demo"))]
-    with subprocess.Popen(line, env=env, **pipes) as process:
-        try:
+class Fork:
+    """The command with bare pipes, in a fork of a process that has imported the SDK."""
+
+    def __init__(self, channel, arguments, environment):
+        ends = [os.pipe() for _ in range(3)]
+        (its_stdin, stdin), (stdout, its_stdout), (stderr, its_stderr) = ends
+        self.stdin, self.stdout = os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb")
+        self.stderr = os.fdopen(stderr, "rb")
+        its = [its_stdin, its_stdout, its_stderr]
+        message = json.dumps([arguments, dict(environment)]).encode()
+        socket.send_fds(channel, [message], its)
+        for pipe in its:
+            os.close(pipe)
+        self.channel = channel
+        self.pid, self.status = int(channel.recv(64)), None
+
+    def send_signal(self, number):
+        os.kill(self.pid, number)
+
+    def wait(self):
+        if self.status is None:
+            self.status = int(self.channel.recv(64))
+        return self.status
+
+    def close(self):
+        if self.status is None:
+            self.send_signal(signal.SIGKILL)
+            self.wait()
+        for pipe in (self.stdin, self.stdout, self.stderr):
+            with suppress(BrokenPipeError):
+                pipe.close()
+
+
+@pytest.fixture(scope="module")
+def forks():
+    """The socket of the process that forks."""
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    program = Path(__file__).parent / "programs" / "forks_of_mcp.py"
+    line = [sys.executable, str(program), str(its.fileno())]
+    with ours, subprocess.Popen(line, pass_fds=[its.fileno()], stdin=subprocess.DEVNULL) as process:
+        its.close()
+        # A command that hangs fails its test.
+        ours.settimeout(120)
+        yield ours
+        ours.close()
+    assert process.returncode == 0
+
+
+@pytest.fixture
+def raw(forks):
+    """Starts the command, and returns its process and its first responses."""
+
+    @contextmanager
+    def start(*arguments, env=os.environ):
+        with closing(Fork(forks, arguments or ("mcp", "--demo"), env)) as process:
             process.stdin.write(b"not json\n")
             send(process, {"id": 1, "method": "initialize", "params": INITIALIZE})
             response, before = response_to(process, 1)
             yield process, [*before, response]
-        finally:
-            process.kill()
+
+    return start
 
 
 def send(process, *messages):
@@ -49,7 +101,9 @@ def response_to(process, number):
     """The response to a request, and those that came before it."""
     before = []
     while True:
-        response = json.loads(process.stdout.readline())
+        line = process.stdout.readline()
+        assert line, process.stderr.read().decode()
+        response = json.loads(line)
         if response.get("id") == number:
             return response, before
         before.append(response)
@@ -90,16 +144,14 @@ class Session:
 
 
 @contextmanager
-def started(*arguments, env=None):
+def started(*arguments):
     # They take half a second, which only the process with these tests needs.
     from anyio.from_thread import start_blocking_portal
     from mcp import ClientSession, StdioServerParameters
     from mcp.client.stdio import stdio_client
 
     command, *before = COMMAND
-    parameters = StdioServerParameters(
-        command=command, args=[*before, *arguments], env=env and dict(env)
-    )
+    parameters = StdioServerParameters(command=command, args=[*before, *arguments])
     with (
         start_blocking_portal() as portal,
         # By default it is what `sys.stderr` was when the module was imported: during any test.
@@ -112,14 +164,6 @@ def started(*arguments, env=None):
 @pytest.fixture(scope="module")
 def demo():
     with started("mcp", "--demo") as session:
-        yield session
-
-
-@pytest.fixture(scope="module")
-def live(service):
-    """With the profile of a user, who allowed one account."""
-    arguments = ["--profile", "live", "mcp", "--account", ACCOUNT]
-    with started(*arguments, env=service.environment) as session:
         yield session
 
 
@@ -191,29 +235,58 @@ def test_a_mistake_of_any_length_is_explained_briefly(demo):
         assert len(demo.refusal(tool, **arguments)) < 700
 
 
-def test_only_allowed_accounts_are_read(live, service):
-    assert live.tools()["fills_history"].input_schema["properties"]["acc_id"]["enum"] == [ACCOUNT]
-    assert live.call("fills_history", acc_id=ACCOUNT, trd_market="HK", max_rows=5)["rows"]
-    before = len(service.sandbox.requests)
-    for other in ("281757", f"{ACCOUNT} ", f"0{ACCOUNT}", "", "../281757"):
-        assert live.refusal("fills_history", acc_id=other, trd_market="HK")
-    assert len(service.sandbox.requests) == before
+@pytest.fixture
+def asked(raw, service):
+    """Starts the command with the profile of a user, and returns how requests are responded to."""
+
+    @contextmanager
+    def start(*arguments):
+        line = ["--profile", "live", "mcp", *arguments]
+        with raw(*line, env=service.environment) as (process, _):
+            send(process, {"method": "notifications/initialized"})
+            numbers = count(2)
+
+            def ask(method, **params):
+                number = next(numbers)
+                send(process, {"id": number, "method": method, "params": params})
+                return response_to(process, number)[0]["result"]
+
+            yield ask
+
+    return start
 
 
-def test_without_accounts_their_tools_are_not_offered(service):
-    with started("--profile", "live", "mcp", env=service.environment) as session:
-        assert set(session.tools()) == READS
-        assert "is not a valid tool" in session.refusal("sim_orders", acc_id="5001")
+def test_only_allowed_accounts_are_read(asked, service):
+    def fills(account, **more):
+        arguments = {"acc_id": account, "trd_market": "HK", **more}
+        return ask("tools/call", name="fills_history", arguments=arguments)
+
+    with asked("--account", ACCOUNT) as ask:
+        (tool,) = [x for x in ask("tools/list")["tools"] if x["name"] == "fills_history"]
+        assert tool["inputSchema"]["properties"]["acc_id"]["enum"] == [ACCOUNT]
+        assert fills(ACCOUNT, max_rows=5)["structuredContent"]["rows"]
+        before = len(service.sandbox.requests)
+        for other in ("281757", f"{ACCOUNT} ", f"0{ACCOUNT}", "", "../281757"):
+            refused = fills(other)
+            assert refused["isError"] and "structuredContent" not in refused
+        assert len(service.sandbox.requests) == before
+
+
+def test_without_accounts_their_tools_are_not_offered(asked):
+    with asked() as ask:
+        assert {tool["name"] for tool in ask("tools/list")["tools"]} == READS
+        refused = ask("tools/call", name="sim_orders", arguments={"acc_id": "5001"})
+        assert refused["isError"] and "is not a valid tool" in refused["content"][0]["text"]
 
 
 @pytest.mark.parametrize("reads", [True, False])
-def test_stdout_is_the_protocol_alone_and_closing_an_end_ends_it(reads):
+def test_stdout_is_the_protocol_alone_and_closing_an_end_ends_it(reads, raw):
     with raw() as (process, responses):
         if not reads:
             process.stdout.close()
             send(process, {"id": "next", "method": "ping"})
         process.stdin.close()
-        assert process.wait(60) == 0
+        assert process.wait() == 0
         # The SDK's notice of the line that was no message may come before the response or after it.
         responses.extend(map(json.loads, process.stdout) if reads else [])
         assert reads or process.stderr.read() == b""
@@ -252,7 +325,7 @@ def slow(tmp_path):
         yield service
 
 
-def test_calls_in_flight_can_be_cancelled_at_once(slow):
+def test_calls_in_flight_can_be_cancelled_at_once(slow, raw):
     arguments = ["--profile", "live", "mcp", "--account", ACCOUNT]
     with raw(*arguments, env=slow.environment) as (process, _):
         send(process, {"method": "notifications/initialized"})
@@ -268,15 +341,15 @@ def test_calls_in_flight_can_be_cancelled_at_once(slow):
         response, before = response_to(process, "ping")
         assert response["result"] is not None and before == []
         process.stdin.close()
-        assert process.wait(60) == 0
+        assert process.wait() == 0
         assert b"Traceback" not in process.stderr.read()
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it(how):
+def test_a_signal_ends_it(how, raw):
     with raw() as (process, _):
         process.send_signal(how)
-        assert process.wait(timeout=60) == 128 + how
+        assert process.wait() == 128 + how
         assert b"Traceback" not in process.stderr.read()
 
 
