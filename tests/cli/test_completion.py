@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 import click
@@ -34,6 +35,19 @@ def service(tmp_path_factory):
         yield service
 
 
+@pytest.fixture(scope="module")
+def script(service, tmp_path_factory):
+    """The file with what boardlot prints for a shell."""
+
+    @cache
+    def printed(shell):
+        file = tmp_path_factory.mktemp("completion") / shell
+        file.write_bytes(service.rows("completion", shell))
+        return file
+
+    return printed
+
+
 @pytest.mark.parametrize(
     ("shell", "typed", "offered"),
     [
@@ -42,13 +56,11 @@ def service(tmp_path_factory):
         *(("fish", *case) for case in CASES[:2]),
     ],
 )
-def test_a_shell_completes(shell, typed, offered, service, tmp_path):
+def test_a_shell_completes(shell, typed, offered, service, script):
     need_program(shell)
     words = shlex.join([*typed.split(), *([""] if typed.endswith(" ") else [])])
-    printed = tmp_path / "script"
-    printed.write_bytes(service.rows("completion", shell))
     command = [*COMMANDS[shell], Path(__file__).with_name(f"complete.{shell}")]
-    env = {**service.environment, "SCRIPT": str(printed), "WORDS": words, "TYPED": typed}
+    env = {**service.environment, "SCRIPT": str(script(shell)), "WORDS": words, "TYPED": typed}
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = set(done.stdout.split())

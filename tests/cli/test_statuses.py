@@ -4,6 +4,7 @@ import json
 
 import boardlot as bl
 import pytest
+from boardlot.cli import settings
 
 from ..support.command_line import ACCOUNT
 from ..support.keys import KEYS
@@ -17,6 +18,17 @@ DIVIDENDS = ["dividends", "HK.00700"]
 def errors(done):
     lines = [json.loads(line) for line in done.err.splitlines()]
     return [line for line in lines if line["level"] == "error"]
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Clients do not retry: when an error is final is no matter of its status."""
+    options = settings.Settings.client_options
+
+    def without_retries(*arguments):
+        return {**options(*arguments), "max_retries": 0}
+
+    monkeypatch.setattr(settings.Settings, "client_options", without_retries)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +45,7 @@ def errors(done):
     "command", [DIVIDENDS, ["archive", "update", "a.db", "--dividends", "HK.00700"]]
 )
 def test_what_passes_is_to_be_tried_again(
-    command, faults, status, error, live, sandbox, tmp_path, monkeypatch
+    command, faults, status, error, live, sandbox, tmp_path, monkeypatch, impatient
 ):
     monkeypatch.chdir(tmp_path)
     sandbox.faults = faults
@@ -80,7 +92,7 @@ def test_a_list_that_fails_for_good_outweighs_one_that_passes(live, sandbox, tmp
 @pytest.mark.parametrize(
     ("status", "path"), [(PERSON, "/nowhere"), (AGAIN, "/api/v1.0/quote/ipo-list/hk")]
 )
-def test_a_response_to_any_request_counts_by_its_status(status, path, live, sandbox):
+def test_a_response_to_any_request_counts_by_its_status(status, path, live, sandbox, impatient):
     sandbox.faults = bl.Faults(throttle_rate=1.0) if status == AGAIN else None
     assert live("request", "GET", path).status == status
 
