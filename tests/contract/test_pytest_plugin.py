@@ -1,5 +1,6 @@
 """The fixture that comes with the package, used as another project would use it."""
 
+import os
 from importlib.metadata import entry_points
 
 import pytest
@@ -113,15 +114,20 @@ def test_each_test_has_a_fresh_sandbox_that_its_fixtures_share_and_a_marker_desc
     result.stdout.fnmatch_lines("*TypeError*fils*")
 
 
-def test_processes_have_sandboxes_of_their_own(pytester: pytest.Pytester) -> None:
+def test_processes_have_sandboxes_of_their_own(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("xdist")
     pytester.makepyfile(FRESH)
-    run(pytester, "-n", "2").assert_outcomes(passed=6)
+    # Each of three processes would import all plugins that are installed.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    run(pytester, "-p", "xdist", "-n", "2").assert_outcomes(passed=6)
 
 
 def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
     # An installed package has it loaded by its entry point, and pytest minds a second time.
     installed = any(point.value == PLUGIN for point in entry_points(group="pytest11"))
-    own = [] if installed else ["-p", PLUGIN]
+    loaded = installed and "PYTEST_DISABLE_PLUGIN_AUTOLOAD" not in os.environ
+    own = [] if loaded else ["-p", PLUGIN]
     # Its import takes longer than these tests.
     return pytester.runpytest_subprocess("-p", "no:hypothesispytest", *options, *own)
