@@ -33,12 +33,26 @@ def postgres():
         yield running
 
 
+@pytest.fixture(scope="package")
+def emptied(postgres):
+    """Archives in databases, which a test left and which were emptied."""
+    from .emptied import Emptied
+
+    return Emptied(postgres)
+
+
 @pytest.fixture
-def address(postgres):
-    """The address of an empty database."""
-    address = postgres.address()
-    yield address
-    postgres.spare(address)
+def address(request, postgres):
+    """The address of an empty database; of an archive without data for a test of `archive`."""
+    if "archive" in request.fixturenames:
+        emptied = request.getfixturevalue("emptied")
+        address = emptied.address()
+        yield address
+        emptied.spare(address)
+    else:
+        address = postgres.address()
+        yield address
+        postgres.spare(address)
 
 
 @pytest.fixture
