@@ -58,6 +58,8 @@ class Book:
         self.totals = {}
         self.failures = {}
         self.page = 50
+        # The order in which fills are listed.
+        self.order = latest_first
         # A function that is called before each response, with the request and the number of a page
         # of fills.
         self.before = None
@@ -78,8 +80,7 @@ class Book:
         return self.expected(account, market)
 
     def expected(self, account="281756", market="HK"):
-        fills = self.fills.get((account, market), [])
-        return sorted(fills, key=lambda one: (-one["updated_time"], -int(one["deal_id"])))
+        return self.order(self.fills.get((account, market), []))
 
     def __call__(self, received):
         path = received.path
@@ -111,11 +112,8 @@ class Book:
         account = received.path.split("/")[4]
         start, end = int(asked.get("start", 0)), int(asked.get("end", 0))
         assert start and end, "an archive asks for a closed range"
-        found = [
-            one
-            for one in self.expected(account, asked["trd_market"])
-            if self.in_range(one, start, end)
-        ]
+        fills = self.fills.get((account, asked["trd_market"]), [])
+        found = self.order(one for one in fills if self.in_range(one, start, end))
         begin = int(asked["page_flag"] or 0)
         if self.before_page is not None:
             self.before_page(begin // self.page)
@@ -128,6 +126,10 @@ class Book:
     def _page(self, method, rows, begin):
         end = begin + self.page
         return page(method, rows[begin:end], str(end) if end < len(rows) else None)
+
+
+def latest_first(fills):
+    return sorted(fills, key=lambda one: (-one["updated_time"], -int(one["deal_id"])))
 
 
 def path_of(name, key):

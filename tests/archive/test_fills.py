@@ -202,7 +202,7 @@ def test_fills_with_an_invalid_time_are_stored_and_come_last(archive, book, clie
     text = {**valid, "deal_id": "text", "updated_time": str(valid["updated_time"] - 1)}
     without = {name: value for name, value in valid.items() if name != "updated_time"}
     sent = [*odd, {**without, "deal_id": "none"}, text, {**without, "deal_id": None}, valid]
-    book.expected = lambda account, market: sent
+    book.fills[HK], book.order = sent, list
     # Otherwise the service would leave out fills without a time.
     book.in_range = lambda one, start, end: True
     assert archive.update(client, fills=[HK]).new == len(sent)

@@ -35,7 +35,7 @@ def test_security_46_ten_thousand_hostile_values_change_no_query(archive, book, 
     stocks = [{"code": hostile(n) + str(n), hostile(n + 1): hostile(n + 2)} for n in range(400)]
     values += 3 * len(stocks)
     assert values > 10_000
-    book.expected = lambda account, market: served
+    book.fills[HK], book.order = served, list
     book.lists[path_of("plates", "HK.BK1")] = stocks
     book.page = 50
     report = archive.update(client, fills=[HK], plates=["HK.BK1"])
