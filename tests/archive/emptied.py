@@ -1,6 +1,6 @@
 """Archives in PostgreSQL that several tests use, one after another.
 
-To create one takes a third of a second of a processor, and to empty it a tenth of that.
+To create one takes a third of a second of a processor, and to empty it a quarter of that.
 """
 
 import boardlot as bl

@@ -103,8 +103,7 @@ def test_fills_are_followed_as_lines_of_json_until_ctrl_c(book, service, file):
     assert child.returncode == 0 and errors == ""
 
 
-@pytest.mark.parametrize("log_format", ["text", "json"])
-@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(("log_format", "end"), [("text", signal.SIGTERM), ("json", signal.SIGINT)])
 def test_an_outage_is_reported_when_it_begins_and_when_it_ends(
     log_format, end, book, service, file
 ):
