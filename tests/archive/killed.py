@@ -4,11 +4,12 @@
 itself at that statement of its database, or never if that is 0. Its number is printed, then its
 end; at the next line, whatever that is, it is reaped, and its status printed.
 
-`update TARGET URL ACCOUNT`: updates fills and a plate. `verify TARGET URL ACCOUNT`: verifies the
-fills of Hong Kong. `follow TARGET URL ACCOUNT FILE`: follows the fills and writes the id of each
-to a file, so that a fill that comes again is recognized. `migrate TARGET URL STEPS`: migrates an
-older archive, and kills itself within the transaction of that step. `lists TARGET URL ACCOUNT
-FIELDS`: updates the fills of Hong Kong, a plate, and a custom endpoint with these fields.
+`update TARGET URL ACCOUNT`: updates fills and a plate; `leased` does so with short leases.
+`verify TARGET URL ACCOUNT`: verifies the fills of Hong Kong. `follow TARGET URL ACCOUNT FILE`:
+follows the fills and writes the id of each to a file, so that a fill that comes again is
+recognized. `migrate TARGET URL STEPS`: migrates an older archive, and kills itself within the
+transaction of that step. `lists TARGET URL ACCOUNT FIELDS`: updates the fills of Hong Kong, a
+plate, and a custom endpoint with these fields.
 """
 
 import importlib
@@ -29,6 +30,15 @@ from .service import PLATE, own_endpoint
 def update(target, url, account):
     with bl.Client(url) as client, bl.Archive(target) as archive:
         archive.update(client, fills=[(account, "HK"), (account, "US")], plates=[PLATE])
+
+
+def leased(target, url, account):
+    """An update whose locks behind a pooler end a second after it was killed."""
+    from boardlot.archive import postgres
+
+    postgres.LEASE, postgres.KEEP_EVERY = 1.0, 0.2
+    postgres.LEASED = "null, null, clock_timestamp() + interval '1 s'"
+    update(target, url, account)
 
 
 def lists(target, url, account, fields):
@@ -128,6 +138,7 @@ def serve():
 
 COMMANDS = {
     "update": update,
+    "leased": leased,
     "lists": lists,
     "follow": follow,
     "verify": verify,

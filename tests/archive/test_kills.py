@@ -2,14 +2,10 @@
 
 import os
 import random
-import subprocess
-import sys
 
 import boardlot as bl
 import pytest
 
-from ..support.processes import ROOT
-from ..support.threads import wait_until
 from . import kills as histories
 from .columns import check_columns
 from .service import PLATE, fill, path_of, serve
@@ -17,28 +13,25 @@ from .service import PLATE, fill, path_of, serve
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of POSIX")
 
 ACCOUNT = "281756"
-COMMAND = [sys.executable, "-m", "tests.archive.killed"]
 
 
 @pytest.fixture
 def running():
     with serve() as service:
         book = service.book
-        book.put_fills(400, market="HK")
+        book.put_fills(160, market="HK")
         # The same ids in another market.
-        book.put_fills(150, market="US")
+        book.put_fills(60, market="US")
         book.page = 10
         book.lists[path_of("plates", PLATE)] = [{"code": f"HK.{n:05}"} for n in range(60)]
         yield service
 
 
-def killed(arguments, reached):
-    """Starts a child and kills it once `reached` is true; returns true if it was still running."""
-    with subprocess.Popen([*COMMAND, *arguments], cwd=ROOT) as child:
-        wait_until(lambda: reached() or child.poll() is not None)
-        child.kill()
-    assert child.returncode in (0, -9)
-    return child.returncode == -9
+@pytest.fixture(scope="module")
+def processes():
+    """Runs commands in processes that it kills."""
+    with histories.children() as started:
+        yield started
 
 
 def after(service, requests):
@@ -56,17 +49,17 @@ def amend(book, chosen):
     served[place] = {**served[place], **amended}
 
 
-def check_update(target, service, folder, kills, seed=1):
+def check_update(processes, target, service, folder, kills, seed=1):
     chosen, book, hits = random.Random(seed), service.book, 0
     arguments = ["update", target, service.base_url, ACCOUNT]
-    assert not killed(["update", str(folder / "other.db"), *arguments[2:]], lambda: False)
+    assert not processes.killed(["update", str(folder / "other.db"), *arguments[2:]])
     # The number of requests of one update: kills are spread over all of them.
     whole = len(service.received)
     while hits < kills:
-        hits += killed(arguments, after(service, chosen.randrange(whole)))
+        hits += processes.killed(arguments, reached=after(service, chosen.randrange(whole)))
         if chosen.random() < 0.5:
             amend(book, chosen)
-    assert not killed(arguments, lambda: False)
+    assert not processes.killed(arguments)
     with (
         bl.Client(service.base_url) as client,
         bl.Archive(target) as archive,
@@ -82,7 +75,7 @@ def check_update(target, service, folder, kills, seed=1):
         check_columns(archive)
 
 
-def check_follow(target, service, folder, kills, seed=1):
+def check_follow(processes, target, service, folder, kills, seed=1):
     chosen, book = random.Random(seed), service.book
     file = folder / "fills.txt"
     file.touch()
@@ -94,17 +87,17 @@ def check_follow(target, service, folder, kills, seed=1):
     wanted = names()
     for _ in range(kills):
         # The follower is killed while it reads, delivers, or waits for more fills.
-        assert killed(arguments, after(service, chosen.randrange(1, 100)))
+        assert processes.killed(arguments, reached=after(service, chosen.randrange(1, 100)))
         amend(book, chosen)
         wanted |= names()
     last = names()
-    assert killed(arguments, lambda: last <= set(file.read_text().split()))
+    assert processes.killed(arguments, reached=lambda: last <= set(file.read_text().split()))
     lines = file.read_text().split()
     assert len(lines) == len(set(lines)), "fills came twice"
     assert set(lines) <= wanted
 
 
-def check_verify(target, service, kills, seed=1):
+def check_verify(processes, target, service, kills, seed=1):
     chosen, book, hits = random.Random(seed), service.book, 0
     arguments = ["verify", target, service.base_url, ACCOUNT]
     with bl.Client(service.base_url) as client, bl.Archive(target) as archive:
@@ -119,43 +112,46 @@ def check_verify(target, service, kills, seed=1):
             del served[chosen.randrange(1, len(served))]
             existing = {one["deal_id"] for one in served}
             before = {one["deal_id"] for one in archive.fills(ACCOUNT, "HK").all()}
-            hits += killed(arguments, after(service, chosen.randrange(1, 60)))
+            hits += processes.killed(arguments, reached=after(service, chosen.randrange(1, 30)))
             found = {one["deal_id"] for one in archive.fills(ACCOUNT, "HK").all()}
             assert before & existing <= found
-        assert not killed(arguments, lambda: False)
+        assert not processes.killed(arguments)
         assert archive.fills(ACCOUNT, "HK").all() == book.expected(ACCOUNT, "HK")
         check_columns(archive)
 
 
-def test_security_45_a_verification_that_is_killed_hides_nothing(running, target):
-    check_verify(target, running, kills=3)
+def test_security_45_a_verification_that_is_killed_hides_nothing(processes, running, target):
+    check_verify(processes, target, running, kills=3)
 
 
 def test_security_45_an_update_that_is_killed_ends_up_as_if_it_had_not_been(
-    running, target, tmp_path
+    processes, running, target, tmp_path
 ):
-    check_update(target, running, tmp_path, kills=3)
+    check_update(processes, target, running, tmp_path, kills=3)
 
 
-def test_security_45_a_follower_that_is_killed_has_each_fill_once(running, file, tmp_path):
-    check_follow(str(file), running, tmp_path, kills=4)
+def test_security_45_a_follower_that_is_killed_has_each_fill_once(
+    processes, running, file, tmp_path
+):
+    check_follow(processes, str(file), running, tmp_path, kills=4)
 
 
 LONG = [pytest.param(60, seed, marks=pytest.mark.slow) for seed in range(1, 6)]
 
 
 @pytest.mark.parametrize(("kills", "seed"), [(6, 0), *LONG])
-def test_security_45_an_archive_is_whole_after_each_kill(service, target, tmp_path, kills, seed):
+def test_security_45_an_archive_is_whole_after_each_kill(
+    processes, service, target, tmp_path, kills, seed
+):
     """While it is filled, updated, verified or followed, at any statement or request."""
     service.book.page = 10
-    with histories.children() as processes:
-        done = histories.History(target, service, tmp_path, processes, seed).run(kills)
+    done = histories.History(target, service, tmp_path, processes, seed).run(kills)
     assert done.total() == kills
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
-def test_security_45_a_thousand_kills(running, file, tmp_path, seed):
-    check_update(str(file), running, tmp_path, kills=125, seed=seed)
-    check_follow(str(tmp_path / "followed.db"), running, tmp_path, kills=125, seed=seed)
-    check_verify(str(tmp_path / "verified.db"), running, kills=75, seed=seed)
+def test_security_45_a_thousand_kills(processes, running, file, tmp_path, seed):
+    check_update(processes, str(file), running, tmp_path, kills=125, seed=seed)
+    check_follow(processes, str(tmp_path / "followed.db"), running, tmp_path, kills=125, seed=seed)
+    check_verify(processes, str(tmp_path / "verified.db"), running, kills=75, seed=seed)

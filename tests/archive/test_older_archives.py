@@ -9,8 +9,6 @@ import json
 import os
 import random
 import sqlite3
-import subprocess
-import sys
 import threading
 from collections import Counter
 from pathlib import Path
@@ -20,12 +18,12 @@ import pytest
 from boardlot.archive import migration
 from boardlot.archive.typed_columns import built_in
 
-from ..support.processes import ROOT
 from ..support.threads import wait_until
 from .columns import check_columns
+from .kills import children
 from .service import fill
 
-KILLS = int(os.environ.get("BOARDLOT_TEST_KILLS", "4"))
+KILLS = int(os.environ.get("BOARDLOT_TEST_KILLS", "3"))
 OLDER = Path(__file__).parent / "older"
 WRITTEN = json.loads((OLDER / "service.json").read_text("utf-8"))
 LISTS = WRITTEN["lists"]
@@ -182,15 +180,14 @@ def test_a_migration_that_is_killed_ends_up_as_one_that_is_not(
 ):
     """The migration's batches stay, and until it ends the archive can be read as it was."""
     write(request, target, service)
-    chosen, command = random.Random(KILLS), [sys.executable, "-m", "tests.archive.killed"]
-    with bl.Archive(target) as archive:
+    chosen = random.Random(KILLS)
+    with children() as processes, bl.Archive(target) as archive:
         add_fills(archive, 10 + 30 * KILLS)
         query = "select deal_id, price, qty, record from fills order by 1"
         before, checked = list(archive.sql(query)), archive.check()
         for _ in range(KILLS):
             arguments = ["migrate", target, service.base_url, str(chosen.randrange(1, 4))]
-            child = subprocess.run([*command, *arguments], cwd=ROOT, check=False)
-            assert child.returncode == -9
+            assert processes.killed(arguments)
             assert archive._database.read("select version from archive_format") == [(1,)]
             with bl.Archive(target) as opened:
                 assert list(opened.sql(query)) == before and opened.check() == checked

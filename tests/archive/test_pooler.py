@@ -196,7 +196,7 @@ def test_a_client_that_is_killed_lets_others_go_on_after_its_lease(
     book.page = 10
     asked, go = threading.Event(), threading.Event()
     book.before_page = lambda page: page == 5 and (asked.set(), go.wait())
-    command = [sys.executable, "-m", "tests.archive.killed", "update", pooled, service.base_url]
+    command = [sys.executable, "-m", "tests.archive.killed", "leased", pooled, service.base_url]
     with subprocess.Popen([*command, HK[0]], cwd=ROOT) as child:
         assert asked.wait(60)
         child.send_signal(signal.SIGKILL)
