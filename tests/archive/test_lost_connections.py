@@ -54,7 +54,7 @@ def test_a_follower_whose_lock_was_lost_and_taken_stops_before_it_delivers(
         taken_over.close()
 
 
-@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [13, pytest.param(1, marks=pytest.mark.slow)])
 def test_security_54_connections_terminated_at_any_statement_lose_and_repeat_nothing(
     address, terminate, book, client, monkeypatch, step
 ):

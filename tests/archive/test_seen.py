@@ -1,9 +1,8 @@
 """A list stays as it was seen, with contents and order, for every kind of list.
 
-The model keeps each read whole. `BOARDLOT_TEST_HISTORIES` is the number of histories.
+The model keeps each read whole.
 """
 
-import os
 import random
 
 import boardlot as bl
@@ -118,11 +117,9 @@ def check(count, target, book, client):
     archive.close()
 
 
-HISTORIES = int(os.environ.get("BOARDLOT_TEST_HISTORIES", "24"))
-
-
-def test_what_was_seen_is_seen_again_whatever_was_read_later(target, book, client):
-    check(HISTORIES, target, book, client)
+@pytest.mark.parametrize("histories", [8, pytest.param(48, marks=pytest.mark.slow)])
+def test_what_was_seen_is_seen_again_whatever_was_read_later(target, book, client, histories):
+    check(histories, target, book, client)
 
 
 def test_an_order_of_five_hundred_records_takes_two_kilobytes(file, book, client):

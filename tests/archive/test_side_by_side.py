@@ -102,9 +102,12 @@ def test_ctrl_c_ends_all_of_them(archive, book, client):
     assert archive.update(client, dividends=SYMBOLS).new == len(SYMBOLS)
 
 
-@pytest.mark.parametrize(("accounts", "most"), [(1, 1_050), (4, 1_050), (16, 350), (40, 350)])
+LONG = [pytest.param(*case, marks=pytest.mark.slow) for case in ((4, 1_050), (40, 350))]
+
+
+@pytest.mark.parametrize(("accounts", "most"), [(1, 1_050), (16, 350), *LONG])
 def test_what_an_update_holds_in_memory_does_not_grow_with_accounts(
-    archive, book, client, monkeypatch, accounts, most
+    file, book, client, monkeypatch, accounts, most
 ):
     """With few accounts, about a thousand fills of each are held; with sixteen, fewer of each."""
     held, store = [], fills.FillStore.store
@@ -120,5 +123,6 @@ def test_what_an_update_holds_in_memory_does_not_grow_with_accounts(
     whole = [fill(n, now - n * 10**6, stock_name="x" * 300) for n in range(count)]
     keys = [(str(100 + n), "HK") for n in range(accounts)]
     book.fills |= dict.fromkeys(keys, whole)
-    assert archive.update(client, fills=keys).new == accounts * len(whole)
+    with bl.Archive(file) as archive:
+        assert archive.update(client, fills=keys).new == accounts * len(whole)
     assert max(held) <= most
