@@ -8,7 +8,7 @@ import pytest
 
 from . import kills as histories
 from .columns import check_columns
-from .service import PLATE, fill, path_of, serve
+from .service import HOUR, PLATE, fill, path_of, serve
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of POSIX")
 
@@ -19,9 +19,10 @@ ACCOUNT = "281756"
 def running():
     with serve() as service:
         book = service.book
-        book.put_fills(160, market="HK")
+        # Also older ones than each update reads again.
+        book.put_fills(160, market="HK", step=12 * HOUR)
         # The same ids in another market.
-        book.put_fills(60, market="US")
+        book.put_fills(60, market="US", step=24 * HOUR)
         book.page = 10
         book.lists[path_of("plates", PLATE)] = [{"code": f"HK.{n:05}"} for n in range(60)]
         yield service
