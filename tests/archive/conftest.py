@@ -24,8 +24,9 @@ def client(service):
         yield made
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def postgres():
+    """A server for all files that this process runs."""
     need_postgres()
     from ..support import postgres as server
 
@@ -33,7 +34,7 @@ def postgres():
         yield running
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def emptied(postgres):
     """Archives in databases, which a test left and which were emptied."""
     from .emptied import Emptied

@@ -16,60 +16,52 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).parents[2]
-# The seconds of each unit, and the part of them in which it used a processor; `--record-durations`
+# The seconds of each file, and the part of them in which it used a processor; `--record-durations`
 # writes the file.
 DURATIONS = ROOT / "tests" / "durations.json"
 # Shorter durations are not recorded. Files that are not recorded come last.
 SHORTEST = 2.0
-# Folders with one server for all of their files.
-WHOLE = {"tests/archive"}
 
 
-def unit_of(nodeid):
-    """The unit that one process runs a test with: its file, or its whole folder."""
-    file = nodeid.partition("::")[0]
-    folder = file.rpartition("/")[0]
-    return folder if folder in WHOLE else file
+def file_of(nodeid):
+    return nodeid.partition("::")[0]
 
 
 def order(durations):
-    """The units, the longest first, those that compute and those that wait in turn.
+    """The files, the longest first, those that compute and those that wait in turn.
 
-    If all processes waited at the same time, the cores would be idle. A unit computes if it uses a
-    processor more than the median unit: on a busy machine, all units also wait for a processor.
+    If all processes waited at the same time, the cores would be idle. A file computes if it uses a
+    processor more than the median file: on a busy machine, all files also wait for a processor.
     """
-    longest = sorted(durations, key=lambda unit: (-durations[unit][0], unit))
+    longest = sorted(durations, key=lambda file: (-durations[file][0], file))
     usual = statistics.median(share for _, share in durations.values())
-    computing = [unit for unit in longest if durations[unit][1] >= usual]
-    waiting = [unit for unit in longest if durations[unit][1] < usual]
-    return [unit for pair in zip_longest(computing, waiting) for unit in pair if unit]
+    computing = [file for file in longest if durations[file][1] >= usual]
+    waiting = [file for file in longest if durations[file][1] < usual]
+    return [file for pair in zip_longest(computing, waiting) for file in pair if file]
 
 
 FIRST = order(json.loads(DURATIONS.read_text("utf-8")))
 
 
 def shuffled(items, seed):
-    """The tests in random order: units, the files of each, and the tests of each file."""
+    """The tests in random order: the files, and the tests of each file."""
     by_file = {}
     for item in items:
-        by_file.setdefault((unit_of(item.nodeid), str(item.path)), []).append(item)
+        by_file.setdefault(str(item.path), []).append(item)
     draw = random.Random(seed)
-    units = sorted({unit for unit, _ in by_file})
-    draw.shuffle(units)
     files = sorted(by_file)
     draw.shuffle(files)
-    files.sort(key=lambda file: units.index(file[0]))
     return [item for file in files for item in draw.sample(by_file[file], len(by_file[file]))]
 
 
 def rank(nodeid):
-    """The position of a test's unit in the order in which units start."""
-    unit = unit_of(nodeid)
-    return FIRST.index(unit) if unit in FIRST else len(FIRST)
+    """The position of a test's file in the order in which files start."""
+    file = file_of(nodeid)
+    return FIRST.index(file) if file in FIRST else len(FIRST)
 
 
 class LongestFirst(LoadScopeScheduling):
-    """Gives a process the next unit when it has almost finished the last."""
+    """Gives a process the next file when it has almost finished the last."""
 
     def __init__(self, config, log=None):
         super().__init__(config, log)
@@ -77,11 +69,11 @@ class LongestFirst(LoadScopeScheduling):
         config.option.loadscopereorder = False
 
     def _split_scope(self, nodeid):
-        return unit_of(nodeid)
+        return file_of(nodeid)
 
 
 class DurationRecorder:
-    """A plugin that writes the durations of the units that ran into `DURATIONS`."""
+    """A plugin that writes the durations of the files that ran into `DURATIONS`."""
 
     def __init__(self):
         self._totals = collections.defaultdict(lambda: [0.0, 0.0])
@@ -95,28 +87,28 @@ class DurationRecorder:
         return report
 
     def pytest_runtest_logreport(self, report):
-        total = self._totals[unit_of(report.nodeid)]
+        total = self._totals[file_of(report.nodeid)]
         total[0] += report.duration
         total[1] += report.processor_time
 
     def pytest_sessionfinish(self, session):
         if not hasattr(session.config, "workerinput"):
             recorded = updated(json.loads(DURATIONS.read_text("utf-8")), self._totals)
-            lines = (f"{json.dumps(unit)}: {json.dumps(recorded[unit])}" for unit in recorded)
+            lines = (f"{json.dumps(file)}: {json.dumps(recorded[file])}" for file in recorded)
             DURATIONS.write_text("{\n  " + ",\n  ".join(lines) + "\n}\n", "utf-8")
 
 
 def updated(recorded, totals):
     """The durations with those of a new run, sorted; a duration that is nearly the same stays
     unchanged."""
-    recorded = {unit: old for unit, old in recorded.items() if (ROOT / unit).exists()}
-    for unit, (seconds, used) in totals.items():
+    recorded = {file: old for file, old in recorded.items() if (ROOT / file).exists()}
+    for file, (seconds, used) in totals.items():
         share = round(min(1.0, used / max(seconds, 0.01)), 1)
-        old_seconds, old_share = recorded.get(unit, (0.0, 0.0))
+        old_seconds, old_share = recorded.get(file, (0.0, 0.0))
         if seconds < SHORTEST:
-            recorded.pop(unit, None)
+            recorded.pop(file, None)
         elif abs(seconds - old_seconds) > old_seconds / 4 or abs(share - old_share) > 0.2:
-            recorded[unit] = [round(seconds), share]
+            recorded[file] = [round(seconds), share]
     return dict(sorted(recorded.items()))
 
 
