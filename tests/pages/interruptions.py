@@ -1,6 +1,6 @@
 """Reads lists under random interruptions, and compares what was delivered with what there is to
-deliver; see `test_delivery`. With the name of a kind of event loop, pages are awaited under
-deadlines and cancellations, in a busy loop; without, a signal's handler raises.
+deliver; see `test_delivery`. The ways to interrupt are a signal's handler that raises, deadlines and
+cancellations in a busy event loop of a kind (its module's name), and loops that are closed in turn.
 
 CPython itself drops the value of a call, as in `row = next(pager)`, where a handler raises between
 the return of the call and the assignment. A `for` loop has no such moment: what the iterator
@@ -10,6 +10,7 @@ the library loses from what the interpreter does.
 
 import asyncio
 import contextlib
+import json
 import random
 import signal
 import time
@@ -238,10 +239,10 @@ async def read_list(client, step, ways):
     return [one for result in taken for one in ids(result)], interrupted
 
 
-async def read_for(seconds, step, ways, is_async):
+async def read_for(sandbox, seconds, step, ways, is_async):
     """Counts over many lists what was lost, doubled, or out of order."""
     counts = Counter(lists=0, interrupted=0, lost=0, doubled=0, disordered=0)
-    with bl.Sandbox(seed=3, fills=FILLS) as sandbox, sandbox.client() as blocking:
+    with sandbox.client() as blocking:
         fills = ids(fills_of(blocking).all())
         if not is_async:
             step(fills_of(blocking), [].append)  # What loads on first use is loaded.
@@ -263,10 +264,10 @@ async def read_for(seconds, step, ways, is_async):
     return counts
 
 
-def read_in_loops(seconds, step):
+def read_in_loops(sandbox, seconds, step):
     """One pager by several event loops in turn, each of which is closed while a task waits."""
     counts = Counter(lists=0, interrupted=0, lost=0, doubled=0, disordered=0)
-    with bl.Sandbox(seed=3, fills=FILLS) as sandbox, sandbox.client() as blocking:
+    with sandbox.client() as blocking:
         fills = ids(fills_of(blocking).all())
         client, end = sandbox.async_client(), time.monotonic() + seconds
         # time: many lists, each of which is checked
@@ -292,32 +293,36 @@ def read_in_loops(seconds, step):
     return counts
 
 
-async def read_in_modes(modes, seconds, is_async):
+async def read_in_modes(sandbox, modes, seconds, is_async):
     table, ways = (BLOCKING, [until_a_signal])
     if is_async:
         table, ways = AWAITED, [in_wait_for, in_cancelled_task]
         BUSY.append(asyncio.ensure_future(busy()))
-    return {mode: await read_for(seconds, table[mode], ways, is_async) for mode in modes}
+    return {mode: await read_for(sandbox, seconds, table[mode], ways, is_async) for mode in modes}
 
 
-def main():
-    options = options_of("modes", "loop")
-    modes = options.modes.split(",")
-    random.seed(options.seed)
-    if options.loop == "in turn":
-        seconds = options.seconds / len(modes)
-        report(**{mode: read_in_loops(seconds, AWAITED[mode]) for mode in modes})
-        return
-    reading = read_in_modes(modes, options.seconds / len(modes), bool(options.loop))
-    if options.loop:
-        report(**import_module(options.loop).run(reading))
-        return
+def read(sandbox, way, modes, seconds):
+    if way == "in turn":
+        return {mode: read_in_loops(sandbox, seconds, AWAITED[mode]) for mode in modes}
+    reading = read_in_modes(sandbox, modes, seconds, way != "signals")
+    if way != "signals":
+        return import_module(way).run(reading)
     signal.signal(signal.SIGALRM, interrupt)
     try:
         # Nothing in it waits, so that it needs no loop.
         reading.send(None)
     except StopIteration as done:
-        report(**done.value)
+        return done.value
+
+
+def main():
+    """Reads in modes of the ways `{way: modes}`."""
+    options = options_of("ways")
+    ways = json.loads(options.ways)
+    random.seed(options.seed)
+    seconds = options.seconds / sum(map(len, ways.values()))
+    with bl.Sandbox(seed=3, fills=FILLS) as sandbox:
+        report(**{way: read(sandbox, way, modes, seconds) for way, modes in ways.items()})
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import faulthandler
 import gc
+import json
 import logging
 import signal
 import sys
@@ -202,6 +203,7 @@ def in_a_finalizer(held, name):
         Finalized(call)
         with once_it_is_under_way(held, lambda: signal.raise_signal(signal.SIGALRM)):
             finished(held, call, rest(pager))
+        gc.enable()
 
 
 def in_another_thread(held, name):
@@ -258,20 +260,26 @@ def calls_in(place):
     return [f"pager.{name}" for name in pager] + [f"client.{name}" for name in client]
 
 
+def made(place, call, grace):
+    # The last call on stderr is the one that hangs.
+    print(place, call, file=sys.stderr, flush=True)
+    faulthandler.dump_traceback_later(grace, exit=True)
+    try:
+        with Held() as held:
+            PLACES[place](held, call)
+    except Exception:
+        return traceback.format_exc()
+    return "ended"
+
+
 def main():
-    options = options_of("place", "calls")
-    outcomes = {}
-    for call in options.calls.split(","):
-        # The last call on stderr is the one that hangs.
-        print(call, file=sys.stderr, flush=True)
-        faulthandler.dump_traceback_later(options.grace, exit=True)
-        try:
-            with Held() as held:
-                PLACES[options.place](held, call)
-            outcomes[call] = "ended"
-        except Exception:
-            outcomes[call] = traceback.format_exc()
-    report(**outcomes)
+    """Makes the calls `{place: calls}`."""
+    options = options_of("calls")
+    calls = json.loads(options.calls)
+    report(**{
+        place: {call: made(place, call, options.grace) for call in names}
+        for place, names in calls.items()
+    })
 
 
 if __name__ == "__main__":

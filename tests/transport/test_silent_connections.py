@@ -16,6 +16,7 @@ from ..support.paged_service import PagedList
 from ..support.proxy import Proxy
 from ..support.service import StandInService, response
 from ..support.threads import wait_until
+from .side_by_side import side_by_side
 
 VERSIONS = ["1.1", "2"]
 LIST = PagedList("crypto_orders", [3, 3, 3])
@@ -63,26 +64,31 @@ async def collect(client):
     assert len(await client.call("fetch_many", "dividends", ["HK.00700", "HK.00005"])) == 0
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("operation", [call, read_pages, collect])
-def test_the_first_retry_uses_another_connection(version, mode, operation):
-    async def use(client):
-        await operation(client)
-        for _ in range(2):
+def with_each_client(use, **options):
+    """Runs `use(client, proxy)` for each kind of client and version of HTTP."""
+
+    def work(mode, version):
+        with serving(version) as server, SilentProxy(server.port) as proxy:
+            run(mode, proxy, lambda client: use(client, proxy), **{**OPTIONS, **options})
+
+    side_by_side(work, MODES, VERSIONS)
+
+
+def test_the_first_retry_uses_another_connection():
+    async def use(client, proxy):
+        await collect(client)
+        # The second time, the connections of the first retries fall silent, too.
+        for operation in (collect, collect, read_pages, call):
             proxy.fall_silent()
             await operation(client)
 
-    with serving(version) as server, SilentProxy(server.port) as proxy:
-        run(mode, proxy, use, **OPTIONS)
+    with_each_client(use)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("mode", MODES)
-def test_a_list_that_is_being_read_continues(version, mode):
+def test_a_list_that_is_being_read_continues():
     """Each page is requested while its connection is silent."""
 
-    async def use(client):
+    async def use(client, proxy):
         pager, rows = client.listing("crypto_orders"), []
         for _ in LIST.pages:
             rows += await client.rows(pager, 3)
@@ -90,29 +96,26 @@ def test_a_list_that_is_being_read_continues(version, mode):
             proxy.end_connections("silent")
         assert rows == LIST.rows
 
-    with serving(version) as server, SilentProxy(server.port) as proxy:
-        run(mode, proxy, use, **OPTIONS)
+    with_each_client(use)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("mode", MODES)
-def test_a_request_that_is_not_retried_fails_once(version, mode):
+def test_a_request_that_is_not_retried_fails_once():
     """The next call does not wait for the connection that has failed."""
 
-    async def use(client):
+    async def use(client, proxy):
         await call(client)
         proxy.fall_silent()
         with pytest.raises(bl.RequestTimeout):
             await client.call("request", "POST", "/api/v1.0/orders", body={"a": 1})
         await call(client)
 
-    with serving(version) as server, SilentProxy(server.port) as proxy:
-        run(mode, proxy, use, **{**OPTIONS, "max_retries": 0})
+    with_each_client(use, max_retries=0)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_silent_connection_is_closed_when_its_caller_gives_up(version):
-    async def use():
+def test_a_silent_connection_is_closed_when_its_caller_gives_up():
+    options = {**OPTIONS, "timeout": 90.0, "max_retries": 0}
+
+    async def use(proxy):
         async with bl.AsyncClient(proxy.base_url, **options) as client:
             await client.server_time()
             proxy.fall_silent()
@@ -122,16 +125,21 @@ def test_a_silent_connection_is_closed_when_its_caller_gives_up(version):
             await asyncio.to_thread(wait_until, lambda: not proxy.connections)
             assert (await client.server_time()).year == 2026
 
-    options = {**OPTIONS, "timeout": 90.0, "max_retries": 0}
-    with serving(version) as server, SilentProxy(server.port) as proxy:
-        asyncio.run(use())
+    def work(version):
+        with serving(version) as server, SilentProxy(server.port) as proxy:
+            asyncio.run(use(proxy))
+
+    side_by_side(work, VERSIONS)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_threads_of_a_client_recover_beside_each_other(version):
+def test_threads_of_a_client_recover_beside_each_other():
+    side_by_side(recover, VERSIONS)
+
+
+def recover(version):
     outcomes, together = [], threading.Barrier(9)
 
-    def work(client):
+    def ask(client):
         client.server_time()
         together.wait(90)
         together.wait(90)
@@ -142,7 +150,7 @@ def test_threads_of_a_client_recover_beside_each_other(version):
         SilentProxy(server.port) as proxy,
         bl.Client(proxy.base_url, **OPTIONS) as client,
     ):
-        threads = [threading.Thread(target=work, args=[client]) for _ in range(8)]
+        threads = [threading.Thread(target=ask, args=[client]) for _ in range(8)]
         for thread in threads:
             thread.start()
         together.wait(90)

@@ -1,6 +1,5 @@
 """Promise 22: connecting, an attempt and a whole call always end."""
 
-import asyncio
 import contextlib
 import itertools
 import socket
@@ -11,9 +10,10 @@ import boardlot as bl
 import pytest
 
 from ..support.addresses import Unanswering
-from ..support.clients import client_of
+from ..support.clients import MODES, client_of, run
 from ..support.logins import begin, expired_client, quotes, sign_in
 from ..support.service import Fault, Response, StandInService, response
+from .side_by_side import side_by_side
 
 
 def drips():
@@ -44,18 +44,15 @@ def ends(work, error=bl.RequestTimeout):
     return caught.value
 
 
-@pytest.mark.parametrize("kind", UNENDING)
-@pytest.mark.parametrize("retries", [0, 2])
-def test_security_22_an_attempt_and_a_call_end(kind, retries):
-    with StandInService(lambda _: UNENDING[kind]()) as server:
-        options = {"timeout": 0.4, "max_retries": retries}
-        ends(client_of(server, **options).server_time)
+def test_security_22_an_attempt_and_a_call_end():
+    def work(kind, retries, mode):
+        async def use(client):
+            await client.call("server_time")
 
-        async def use():
-            async with bl.AsyncClient(server.base_url, **options) as client:
-                await client.server_time()
+        with StandInService(lambda _: UNENDING[kind]()) as server:
+            ends(lambda: run(mode, server, use, timeout=0.4, max_retries=retries))
 
-        ends(lambda: asyncio.run(use()))
+    side_by_side(work, UNENDING, [0, 2], MODES)
 
 
 def never_connects(address, **options):
@@ -67,7 +64,7 @@ def never_connects(address, **options):
 def test_security_22_connecting_ends():
     with Unanswering() as nowhere:
         assert never_connects(nowhere.base_url).retryable is True
-        ends(lambda: begin(nowhere, timeout=0.5), bl.BoardlotError)
+        ends(lambda: begin(nowhere, timeout=0.5, connect_timeout=0.3), bl.BoardlotError)
     with silent() as port:
         never_connects(f"https://127.0.0.1:{port}")
         never_connects("https://api.boardlot.test", proxy=f"http://127.0.0.1:{port}")
@@ -80,6 +77,15 @@ def test_security_22_each_step_of_a_login_and_a_refresh_end(server):
     ends(lambda: quotes(client), bl.TransportError)
     server.faults = {"authorization_code": Fault(delay=600.0)}
     ends(lambda: sign_in(server, timeout=1.0), bl.BoardlotError)
+    server.faults = {"register": Fault(delay=600.0)}
+    redirect = ["https://example.com/callback"]
+    options = {"redirect_uris": redirect, "timeout": 0.5}
+    ends(lambda: bl.register_client(server.base_url, **options), bl.BoardlotError)
+
+
+@pytest.mark.slow
+def test_security_22_the_registration_of_a_login_ends(server):
+    """An attempt of a login has 15 seconds."""
     server.faults = {"register": Fault(delay=600.0)}
     ends(lambda: begin(server, timeout=0.5), bl.BoardlotError)
 
