@@ -276,10 +276,12 @@ def main():
     """Makes the calls `{place: calls}`."""
     options = options_of("calls")
     calls = json.loads(options.calls)
-    report(**{
-        place: {call: made(place, call, options.grace) for call in names}
-        for place, names in calls.items()
-    })
+    report(
+        **{
+            place: {call: made(place, call, options.grace) for call in names}
+            for place, names in calls.items()
+        }
+    )
 
 
 if __name__ == "__main__":
