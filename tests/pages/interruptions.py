@@ -1,6 +1,7 @@
 """Reads lists under random interruptions, and compares what was delivered with what there is to
-deliver; see `test_delivery`. The ways to interrupt are a signal's handler that raises, deadlines and
-cancellations in a busy event loop of a kind (its module's name), and loops that are closed in turn.
+deliver; see `test_delivery`. The ways to interrupt are a signal's handler that raises, deadlines
+and cancellations in a busy event loop of a kind (its module's name), and loops that are closed in
+turn.
 
 CPython itself drops the value of a call, as in `row = next(pager)`, where a handler raises between
 the return of the call and the assignment. A `for` loop has no such moment: what the iterator

@@ -22,7 +22,6 @@ from pathlib import Path
 import boardlot as bl
 
 from ..records.parsed import pager_over
-from ..support.stores import DictStore
 
 # It loads on first use, which takes files.
 bl.Sandbox  # noqa: B018
@@ -107,6 +106,17 @@ def entropy(_left):
     yield
 
 
+class EmptyStore:
+    """A store of a user's own. (The one of `support.stores` would load pytest in each child.)"""
+
+    def load(self, key):
+        return None
+
+    def save(self, key, value): ...
+
+    def delete(self, key): ...
+
+
 class Operations:
     """Each is prepared while nothing is missing; what it returns is the operation."""
 
@@ -175,7 +185,7 @@ class Operations:
         return lambda: bl.Archive(self.folder / "new.db").close()
 
     def store_of_a_user(self):
-        client = self.client(auth=bl.OAuth("client", store=DictStore()))
+        client = self.client(auth=bl.OAuth("client", store=EmptyStore()))
 
         def ask():
             # What the store says: nobody has logged in.

@@ -74,45 +74,49 @@ def outcome_of(operation):
         return type(error)
 
 
-def share(kind, seconds, seed):
+def share(workplace, kind, seconds, seed):
     """One object until time is up: how many calls, and their errors."""
-    errors, calls, together = [], [0] * THREADS, Barrier(THREADS)
-    with Workplace() as workplace:
-        found = calls_of(workplace, kind)
-        # An outcome that is the same before and after all others is the same beside them.
-        is_used_up = kind == "FirstUse" or "Iterator" in kind
-        expected = {} if is_used_up else {each: outcome_of(each) for each in found}
-        for each in [*found[::-1], *found] if expected else []:
-            if not is_equal(outcome_of(each), expected.get(each)):
-                expected.pop(each, None)
+    errors, calls, end = [], [0] * THREADS, 0.0
 
-        def check(operation):
+    def begin():
+        nonlocal end
+        end = time.monotonic() + seconds
+
+    together = Barrier(THREADS, begin)
+    found = calls_of(workplace, kind)
+    # An outcome that is the same before and after all others is the same beside them.
+    is_used_up = kind == "FirstUse" or "Iterator" in kind
+    expected = {} if is_used_up else {each: outcome_of(each) for each in found}
+    for each in [*found[::-1], *found] if expected else []:
+        if not is_equal(outcome_of(each), expected.get(each)):
+            expected.pop(each, None)
+
+    def check(operation):
+        try:
+            value = operation()
+        except Exception as error:
+            if expected.get(operation) is not type(error) and not isinstance(error, EXPECTED):
+                raise
+        else:
+            right = expected.get(operation)
+            is_right = right is None or is_equal(value, right)
+            assert is_right, f"{value!r} in place of {right!r}"
+
+    def work(number):
+        dice = random.Random(seed * THREADS + number)
+        together.wait()
+        # On a busy machine, the time may be up before the threads have started.
+        while calls[number] < 4 or time.monotonic() < end:  # time: for how long they meet
+            if len(errors) >= REPORTED:
+                return
             try:
-                value = operation()
-            except Exception as error:
-                if expected.get(operation) is not type(error) and not isinstance(error, EXPECTED):
-                    raise
-            else:
-                right = expected.get(operation)
-                is_right = right is None or is_equal(value, right)
-                assert is_right, f"{value!r} in place of {right!r}"
+                check(dice.choice(found))
+            except Exception:
+                errors.append(traceback.format_exc(limit=-4))
+            calls[number] += 1
 
-        def work(number):
-            dice = random.Random(seed * THREADS + number)
-            together.wait()
-            end = time.monotonic() + seconds
-            # On a busy machine, the time may be up before the threads have started.
-            while calls[number] < 4 or time.monotonic() < end:  # time: for how long they meet
-                if len(errors) >= REPORTED:
-                    return
-                try:
-                    check(dice.choice(found))
-                except Exception:
-                    errors.append(traceback.format_exc(limit=-4))
-                calls[number] += 1
-
-        with ThreadPoolExecutor(THREADS) as pool:
-            list(pool.map(work, range(THREADS)))
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(work, range(THREADS)))
     return {"calls": sum(calls), "errors": errors[:REPORTED]}
 
 
@@ -129,10 +133,11 @@ def main():
     # With an interpreter lock, threads are switched as often as possible.
     sys.setswitchinterval(1e-5)
     found = {}
-    for name in names:
-        # The last name on stderr is the class whose object hangs or crashes.
-        print(name, file=sys.stderr, flush=True)
-        found[name] = share(name, options.seconds / len(names), options.seed)
+    with Workplace() as workplace:
+        for name in names:
+            # The last name on stderr is the class whose object hangs or crashes.
+            print(name, file=sys.stderr, flush=True)
+            found[name] = share(workplace, name, options.seconds / len(names), options.seed)
     report(**found)
 
 

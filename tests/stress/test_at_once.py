@@ -13,8 +13,8 @@ from ..support.proxy import Proxy
 from ..support.sandbox_process import SandboxProcess
 
 # The runtime's own pool has 512 threads.
-MANY = [600, pytest.param(1_000, marks=pytest.mark.slow)]
-FILLS = 60
+MANY = [520, pytest.param(1_000, marks=pytest.mark.slow)]
+FILLS = 10
 
 
 @pytest.fixture(scope="module")

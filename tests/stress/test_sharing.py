@@ -19,20 +19,17 @@ from ..support.processes import run_child
 from ..support.threads import outcomes_of_threads
 from .sharing import kinds
 
-# To start a child takes longer than to share an object.
-CLASSES_OF_A_CHILD = 12
+# What is made on first use needs a child of its own.
+CHILDREN = {
+    "first use": ["FirstUse"],
+    "every class": [name for name in kinds() if name != "FirstUse"],
+}
 
 
-def groups():
-    """The classes of each child; what is made on first use needs one of its own."""
-    names = [name for name in kinds() if name != "FirstUse"]
-    count = -(-len(names) // CLASSES_OF_A_CHILD)
-    return [["FirstUse"], *(names[first::count] for first in range(count))]
-
-
-@pytest.mark.parametrize("seconds", [0.1, pytest.param(30.0, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("shared", groups(), ids=",".join)
-def test_security_39_threads_share_an_object_of_every_class(shared, seconds):
+@pytest.mark.parametrize("seconds", [0.05, pytest.param(30.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("child", CHILDREN)
+def test_security_39_threads_share_an_object_of_every_class(child, seconds):
+    shared = CHILDREN[child]
     found = run_child("stress.sharing", shared=",".join(shared), seconds=seconds * len(shared))
     assert list(found) == shared
     for name, result in found.items():
