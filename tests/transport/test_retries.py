@@ -85,8 +85,9 @@ def test_security_28_at_most_max_retries(name):
             assert len(server.received) == 1 + retries
 
 
+@pytest.mark.parametrize("calls", [150, pytest.param(1_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["503", "a reset"])
-def test_security_28_1000_calls_in_a_total_outage_send_at_most_1100_requests(name):
+def test_security_28_many_calls_in_a_total_outage_send_at_most_100_retries(name, calls):
     with StandInService(lambda _: FAILING[name]) as server:
         client = client_of(server, max_retries=2, timeout=60.0)
 
@@ -95,6 +96,6 @@ def test_security_28_1000_calls_in_a_total_outage_send_at_most_1100_requests(nam
                 client.dividends("HK.00700")
 
         with ThreadPoolExecutor(32) as pool:
-            list(pool.map(call, range(1_000)))
+            list(pool.map(call, range(calls)))
         sent = len(server.received)
-    assert 1_000 <= sent <= 1_100
+    assert calls <= sent <= calls + 100
