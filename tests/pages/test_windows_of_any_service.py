@@ -20,7 +20,8 @@ from ..support.paged_service import page
 from ..support.service import StandInService, response
 
 MICROS, DAY = 10**6, 86_400 * 10**6
-ROWS, SIZE, DAYS = 240, 10, 90
+# 18 pages: the client chooses as many windows as it ever does.
+ROWS, SIZE, DAYS = 180, 10, 90
 
 
 class AnyService:
@@ -189,8 +190,16 @@ def check(seed, way, read):
     assert all(times[deal_id] == 1 for deal_id in expected), (seed, way, len(times), len(expected))
 
 
-@pytest.mark.parametrize("way", [*WAYS, *WINDOWED])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    ("seed", "way"),
+    # Each service is read by every second way, each way reads every second service.
+    [
+        (seed, way)
+        for seed in range(6)
+        for number, way in enumerate([*WAYS, *WINDOWED])
+        if (seed + number) % 2 == 0
+    ],
+)
 def test_security_60_each_row_comes_once_from_any_service(seed, way):
     check(seed, way, (WAYS | WINDOWED)[way])
 
