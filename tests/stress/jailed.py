@@ -264,10 +264,12 @@ def of_a_fork(work):
     return json.loads(said or "null"), status
 
 
-def main(kind, left, names, *service):
-    for name in names.split(","):
-        ends, status = of_a_fork(partial(outcomes, kind, int(left), name, service))
-        print(json.dumps([name, status, ends]))
+def main(tries, *service):
+    """Tries the operations of each `[kind, left, names]`."""
+    for kind, left, names in json.loads(tries):
+        for name in names:
+            ends, status = of_a_fork(partial(outcomes, kind, left, name, service))
+            print(json.dumps([kind, left, name, status, ends]))
 
 
 if __name__ == "__main__":

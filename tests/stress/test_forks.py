@@ -13,6 +13,7 @@ import pytest
 from ..support.keys import uploaded_key
 from ..support.processes import program, run_python
 from ..support.threads import outcomes_of_threads
+from .readers import read_all
 
 LONG = 500
 # Newer CPythons warn of a fork beside threads.
@@ -25,18 +26,6 @@ SANDBOX = {"fills": 120}
 def key_file(sandbox, tmp_path):
     """A key id and the path of its private key."""
     return uploaded_key(sandbox, tmp_path)
-
-
-def read_all(client):
-    """In a child: every row of a pager, and a call of the other client."""
-    rows = [fill["deal_id"] for fill in client.fills_history("281756", "HK")]
-
-    async def awaited():
-        async with bl.AsyncClient(client.base_url) as other:
-            return await other.server_time()
-
-    assert asyncio.run(awaited()).tzinfo is not None
-    return rows
 
 
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())

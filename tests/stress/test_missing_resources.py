@@ -45,10 +45,9 @@ def service(tmp_path_factory):
         yield [sandbox.base_url, sandbox.accounts["trade"][0], key_id, path]
 
 
-def outcomes(kind, left, service, operations, jail=()):
-    """How each operation ends without the resource, and after it is back."""
-    names = ",".join(operations)
-    command = [*jail, sys.executable, "-m", "tests.stress.jailed", kind, str(left), names]
+def outcomes_of(tries, service, jail=()):
+    """How each operation ends without each resource, and after it is back."""
+    command = [*jail, sys.executable, "-m", "tests.stress.jailed", json.dumps(tries)]
     environment = {**os.environ, "RUST_BACKTRACE": "0"}
     done = subprocess.run(
         [*command, *service],
@@ -57,8 +56,29 @@ def outcomes(kind, left, service, operations, jail=()):
     # An abort has its status; a panic says so on stderr.
     assert done.returncode == 0 and "panicked" not in done.stderr, done.stderr
     found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert {name: status for name, status, _ in found if status} == {}, done.stderr
-    return {name: ends for name, _, ends in found}
+    assert [each for each in found if each[3]] == [], done.stderr
+    return {
+        (kind, left): {name: ends for *resource, name, _, ends in found if resource == [kind, left]}
+        for kind, left, _ in tries
+    }
+
+
+# A name that cannot be looked up needs a file more than the others. Room for a megabyte: a
+# thread's stack takes more, and no error is anything else.
+TRIES = [
+    ("threads", 0, OPERATIONS),
+    ("threads", 1, OPERATIONS),
+    ("files", 0, OPERATIONS),
+    ("files", 3, ["call_to_a_name", "call", "shared_limit"]),
+    ("disk", 0, OPERATIONS),
+    ("memory", 1, sorted(RUNTIME - {"archive_update"})),
+]
+
+
+@pytest.fixture(scope="module")
+def outcomes(service):
+    """One process tries all, in forks, as it loads the modules once."""
+    return outcomes_of(TRIES, service)
 
 
 def fails_and_recovers(outcomes, failing, word):
@@ -75,31 +95,30 @@ def fails_and_recovers(outcomes, failing, word):
 # One is not enough for the runtime's threads on a machine of two processors or more.
 @pytest.mark.parametrize("left", [0, 1])
 @pytest.mark.skipif(os.cpu_count() == 1, reason="the runtime has a thread for each processor")
-def test_security_57_threads(service, left):
+def test_security_57_threads(outcomes, left):
     failing = RUNTIME if left else RUNTIME | JOB
-    fails_and_recovers(outcomes("threads", left, service, OPERATIONS), failing, "threads")
+    fails_and_recovers(outcomes["threads", left], failing, "threads")
 
 
-def test_security_57_files(service):
-    found = outcomes("files", 0, service, OPERATIONS)
+def test_security_57_files(outcomes):
+    found = dict(outcomes["files", 0])
     # SQLite does not say why it cannot open a file.
     missing, again = found.pop("archive_opened")
     assert missing["error"] == "StoreError" and again == {"done": True}
     fails_and_recovers(found, FILES - {"archive_opened"}, "open files")
 
 
-def test_security_57_a_name_that_cannot_be_looked_up_without_a_file(service):
-    found = outcomes("files", 3, service, ["call_to_a_name", "call", "shared_limit"])
+def test_security_57_a_name_that_cannot_be_looked_up_without_a_file(outcomes):
+    found = outcomes["files", 3]
     fails_and_recovers(found, {*found}, "open files")
 
 
-def test_security_57_disk(service):
-    fails_and_recovers(outcomes("disk", 0, service, OPERATIONS), DISK, "disk")
+def test_security_57_disk(outcomes):
+    fails_and_recovers(outcomes["disk", 0], DISK, "disk")
 
 
-def test_security_57_memory_for_threads(service):
-    """Room for a megabyte: a thread's stack takes more, and no error is anything else."""
-    found = outcomes("memory", 1, service, sorted(RUNTIME - {"archive_update"}))
+def test_security_57_memory_for_threads(outcomes):
+    found = outcomes["memory", 1]
     fails_and_recovers(found, {*found}, "memory")
 
 
@@ -108,7 +127,8 @@ def test_security_57_entropy(service):
     """Neither the call nor the devices: a filter of calls cannot be taken back."""
     devices = "mount --bind /dev/null /dev/urandom && mount --bind /dev/null /dev/random"
     jail = ["unshare", "-m", "sh", "-c", f'{devices} && exec "$@"', "sh"]
-    for name, (missing, _) in outcomes("entropy", 0, service, OPERATIONS, jail).items():
+    tried = outcomes_of([("entropy", 0, OPERATIONS)], service, jail)
+    for name, (missing, _) in tried["entropy", 0].items():
         if name in RANDOM - {"call_to_a_name"}:
             assert missing["error"] in ("ConfigError", "ArchiveUpdateError"), f"{name}: {missing}"
             assert "no random numbers" in missing["text"]

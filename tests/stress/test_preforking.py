@@ -17,6 +17,10 @@ from ..support.processes import ROOT, program, run_python
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks of POSIX")
 QUIET = {"PYTHONWARNINGS": "ignore"}
 SANDBOX = {"fills": 120}
+# The fork between two pages is tried with both kinds of key, in the short form, too.
+algorithms = pytest.mark.parametrize(
+    "algorithm", ["Ed25519", pytest.param("RSA-SHA256", marks=pytest.mark.slow)]
+)
 
 # Loaded once, in the process that forks; the client has been used there.
 APPLICATION = """
@@ -36,7 +40,7 @@ def app(environ, start_response):
 """
 
 
-@pytest.mark.parametrize("algorithm", ["Ed25519", "RSA-SHA256"])
+@algorithms
 def test_workers_of_gunicorn_use_the_client_of_a_preloaded_application(
     sandbox, tmp_path, algorithm
 ):
@@ -89,16 +93,12 @@ LOKY = """
     import sys
     import boardlot as bl
     from loky import ProcessPoolExecutor
-    from tests.stress.test_preforking import deal_ids
+    from tests.stress.readers import deal_ids
     client = bl.Client(sys.argv[1], auth=bl.ApiKey(*sys.argv[2:4]))
     expected = deal_ids(client)
     with ProcessPoolExecutor(2) as pool:
         print([rows == expected for rows in pool.map(deal_ids, [client] * 4)])
     """
-
-
-def deal_ids(client):
-    return [fill["deal_id"] for fill in client.fills_history("281756", "HK")]
 
 
 def test_workers_of_loky_are_given_a_client_and_use_it(sandbox, tmp_path):
@@ -138,7 +138,7 @@ print(json.dumps([result.get(timeout=240) for result in [read.delay() for _ in r
 """
 
 
-@pytest.mark.parametrize("algorithm", ["Ed25519", "RSA-SHA256"])
+@algorithms
 def test_workers_of_celery_use_the_client_of_the_process_that_forked_them(
     sandbox, tmp_path, algorithm
 ):
@@ -171,7 +171,7 @@ def test_workers_of_celery_use_the_client_of_the_process_that_forked_them(
 DAEMON = program(__file__, "daemon")
 
 
-@pytest.mark.parametrize("algorithm", ["Ed25519", "RSA-SHA256"])
+@algorithms
 def test_a_daemon_needs_no_file_of_the_process_that_it_was(sandbox, tmp_path, algorithm):
     key = uploaded_key(sandbox, tmp_path, algorithm)
     out, _ = run_python(DAEMON, sandbox.base_url, *key, tmp_path.name, env=QUIET)

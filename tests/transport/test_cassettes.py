@@ -363,5 +363,6 @@ def test_updates_of_every_kind_of_list_can_be_replayed_in_any_order_and_again(sa
     with bl.Recorder(path) as recorder:
         recorded = update(recorder, base_url=sandbox.base_url, auth=sandbox.api_key())
     sandbox.close()
-    for _ in range(2):
+    # A second time, one kind of client is enough.
+    for _ in range(2 if kind is bl.Client else 1):
         assert update(bl.Replay(path)) == recorded
