@@ -138,7 +138,7 @@ print(json.dumps([result.get(timeout=240) for result in [read.delay() for _ in r
 """
 
 
-@algorithms
+@pytest.mark.parametrize("algorithm", ["Ed25519", "RSA-SHA256"])
 def test_workers_of_celery_use_the_client_of_the_process_that_forked_them(
     sandbox, tmp_path, algorithm
 ):

@@ -26,7 +26,7 @@ CHILDREN = {
 }
 
 
-@pytest.mark.parametrize("seconds", [0.05, pytest.param(30.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seconds", [0.1, pytest.param(30.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("child", CHILDREN)
 def test_security_39_threads_share_an_object_of_every_class(child, seconds):
     shared = CHILDREN[child]
