@@ -49,8 +49,9 @@ def test_security_22_an_attempt_and_a_call_end():
         async def use(client):
             await client.call("server_time")
 
+        options = {"timeout": 0.4, "max_retries": retries}
         with StandInService(lambda _: UNENDING[kind]()) as server:
-            ends(lambda: run(mode, server, use, timeout=0.4, max_retries=retries))
+            ends(lambda: run(mode, server, use, **options))
 
     side_by_side(work, UNENDING, [0, 2], MODES)
 
