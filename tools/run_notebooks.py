@@ -36,11 +36,16 @@ def run(path: Path) -> nbformat.NotebookNode:
         return run_in(folder, nbformat.read(path, as_version=4))
 
 
-def run_in(folder: str, notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """The notebook with the outputs of a new run in this folder; raises as `run` does."""
+def run_in(
+    folder: str, notebook: nbformat.NotebookNode, *, allow_errors: bool = False
+) -> nbformat.NotebookNode:
+    """The notebook with the outputs of a new run in this folder; raises as `run` does, unless
+    errors are outputs.
+    """
     with TemporaryDirectory() as sockets:
         resources = {"metadata": {"path": folder}}
         options = {"timeout": 300, "startup_timeout": 120, "record_timing": False}
+        options["allow_errors"] = allow_errors
         # On a busy machine, a kernel may send the output of one cell in several parts.
         options["coalesce_streams"] = True
         client = NotebookClient(notebook, kernel_name="python3", resources=resources, **options)

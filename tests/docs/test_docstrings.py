@@ -7,6 +7,7 @@ import re
 from datetime import timedelta
 from decimal import Decimal
 from enum import EnumMeta
+from http.client import HTTPResponse
 from typing import NamedTuple
 
 import boardlot as bl
@@ -158,4 +159,7 @@ def test_the_example_runs(one, sandbox, tmp_path, monkeypatch):
         printed = printed_by(example.source, "<example>", "single", names)
         same = checker.check_output(example.want, printed, doctest.NORMALIZE_WHITESPACE)
         assert same, f"{example.source}shows\n{printed}"
+        # As a browser does: else a login waits a while for the end of its page.
+        for page in filter(lambda value: isinstance(value, HTTPResponse), names.values()):
+            page.close()
     close({name: value for name, value in names.items() if value is not sandbox})

@@ -1,6 +1,7 @@
 """Every notebook runs from top to bottom, and is stored with its outputs."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -16,12 +17,41 @@ DRAWN_BY_VERSION = "explain select"
 notebooks = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
-@pytest.fixture(autouse=True)
-def temporary(tmp_path_factory, monkeypatch):
+# Before each notebook of several in one kernel.
+NEW = """
+%reset -f
+import os
+os.chdir({folder!r})
+del os
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def temporary(tmp_path_factory):
     """Keeps what kernels leave, at home and when they are killed, in a folder of pytest's."""
     folder = str(tmp_path_factory.mktemp("temporary"))
-    for name in ("TMPDIR", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):
-        monkeypatch.setenv(name, folder)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("TMPDIR", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):
+            patch.setenv(name, folder)
+        yield
+
+
+@pytest.fixture(scope="module")
+def runs(temporary, tmp_path_factory):
+    """The notebooks with the outputs of a run in one kernel: to start one takes longer than most
+    notebooks do. Each begins without names, in an empty folder; an error is an output.
+    """
+    together, ends = nbformat.v4.new_notebook(), [0]
+    for path in NOTEBOOKS:
+        begin = NEW.format(folder=str(tmp_path_factory.mktemp(path.stem)))
+        together.cells += [nbformat.v4.new_code_cell(begin), *code(read(path))]
+        ends.append(len(together.cells))
+    run_in(str(tmp_path_factory.mktemp("kernel")), together, allow_errors=True)
+    fresh = [
+        nbformat.v4.new_notebook(cells=together.cells[start + 1 : end])
+        for start, end in pairwise(ends)
+    ]
+    return dict(zip(NOTEBOOKS, fresh, strict=True))
 
 
 def code(notebook):
@@ -48,7 +78,13 @@ def text_of(output):
 
 
 @notebooks
-def test_a_notebook_runs_and_its_cells_show_what_is_kept(path, tmp_path):
+def test_a_notebook_runs_and_its_cells_show_what_is_kept(path, runs):
+    compare(runs[path], path)
+
+
+@pytest.mark.slow  # Each in a kernel of its own.
+@notebooks
+def test_a_notebook_needs_no_other(path, tmp_path):
     compare(run_in(str(tmp_path), read(path)), path)
 
 

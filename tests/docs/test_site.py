@@ -79,12 +79,23 @@ def address(site):
         thread.join()
 
 
-@pytest.fixture
-def browser(tmp_path):
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
     from ..support.chromium import Browser
 
-    with Browser(tmp_path) as browser:
+    with Browser(tmp_path_factory.mktemp("chromium")) as browser:
         yield browser
+
+
+@pytest.fixture
+def browser(chromium):
+    """A browser at no page, with a screen as it has by itself, and without earlier messages."""
+    chromium.get("about:blank")
+    chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    chromium.execute_cdp_cmd("Network.clearBrowserCache", {})
+    chromium.get_log("browser")
+    return chromium
 
 
 def pages():
