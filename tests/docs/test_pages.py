@@ -86,6 +86,9 @@ def home(tmp_path, tmp_path_factory, monkeypatch):
         monkeypatch.setenv(name, str(tmp_path / ".config"))
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("PYTHON", sys.executable)
+    # To load all plugins takes longer than what the pages test.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p boardlot.pytest_plugin")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

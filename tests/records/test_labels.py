@@ -75,7 +75,7 @@ def box(label):
 SHORT = {
     "fills 1 of 1 small", "fills 6 of 1 large", "fills 200 of 1 large", "fills 24 of 3 small",
     "dividends 1 of 1 large", "dividends 6 of 1 small",
-    "dividends 24 of 2 large", "dividends 200 of 2 small",
+    "dividends 24 of 1 large", "dividends 24 of 2 large", "dividends 200 of 2 small",
 }  # fmt: skip
 
 
