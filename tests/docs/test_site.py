@@ -88,12 +88,15 @@ def chromium(tmp_path_factory):
 
 
 @pytest.fixture
-def browser(chromium):
-    """A browser at no page, with a screen as it has by itself, and without earlier messages."""
+def browser(chromium, address):
+    """A browser at no page, as it is when it is new."""
     chromium.get("about:blank")
     chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     chromium.execute_cdp_cmd("Network.clearBrowserCache", {})
+    # Such as the scheme that the pages had in an earlier test.
+    kept = {"origin": address.rstrip("/"), "storageTypes": "all"}
+    chromium.execute_cdp_cmd("Storage.clearDataForOrigin", kept)
     chromium.get_log("browser")
     return chromium
 
