@@ -37,13 +37,19 @@ def leaks(call, error=(bl.BoardlotError, TypeError, OSError, UnicodeError)):
     return variables_with(CANARY, raised.value)
 
 
+@pytest.fixture(scope="module")
+def encrypted(tmp_path_factory):
+    """The path of a store that another passphrase opens; no test writes into it."""
+    path = tmp_path_factory.mktemp("encrypted") / "tokens"
+    bl.EncryptedFileStore(path, "another").save("key", b"tokens")
+    return path
+
+
 class Secrets:
     """Files with a secret, and the encrypted files that another one opens."""
 
-    def __init__(self, folder):
-        self.folder = folder
-        self.store = folder / "tokens"
-        bl.EncryptedFileStore(self.store, "another").save("key", b"tokens")
+    def __init__(self, folder, store):
+        self.folder, self.store = folder, store
         self.key = self.file("key.pem", KEYS["ed25519_encrypted"]["private_pem"].encode())
 
     def file(self, name, content):
@@ -59,13 +65,15 @@ class Secrets:
 
 
 @pytest.fixture
-def secrets(tmp_path):
-    return Secrets(tmp_path)
+def secrets(tmp_path, encrypted):
+    return Secrets(tmp_path, encrypted)
 
 
 def opened(entry):
     auth = profile_auth(entry)
-    return auth.scopes if isinstance(auth, bl.OAuth) else auth
+    # A login opens its store once it belongs to a service.
+    with bl.Client(URL, auth=auth):
+        return auth.scopes
 
 
 @pytest.mark.parametrize("content", CONTENTS)
@@ -75,10 +83,11 @@ def test_security_14_the_passphrase_of_a_profile(kind, source, content, secrets,
     file = secrets.file("secret", CONTENTS[content])
     script = "import sys; sys.stdout.buffer.write(open(sys.argv[1], 'rb').read()); sys.exit({})"
     status = 3 if source == "failing command" else 0
+    command = [sys.executable, "-ISc", script.format(status), str(file)]
     passphrase = {
         "file": {"passphrase_file": file},
         "stdin": {},
-    }.get(source, {"passphrase_command": [sys.executable, "-c", script.format(status), str(file)]})
+    }.get(source, {"passphrase_command": command})
     if source == "stdin":
         text = CONTENTS[content].decode("utf-8", "replace")
         monkeypatch.setattr(sys, "stdin", io.StringIO(text))
