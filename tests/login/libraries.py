@@ -19,6 +19,12 @@ class Reply:
         self.shown = "\n".join(map(repr, (auth, *shown)))
 
 
+@functools.cache
+def tls():
+    """What httpx would make for each client, from a file of all authorities."""
+    return ssl.create_default_context()
+
+
 def by_requests(credentials, method, url, *, redirects=True, **body):
     auth = boardlot.auth.requests(credentials)
     with requests.Session() as session:
@@ -33,7 +39,7 @@ def by_requests(credentials, method, url, *, redirects=True, **body):
 def _by_httpx(library):
     def send(credentials, method, url, *, redirects=True, **body):
         auth = boardlot.auth.httpx(credentials)
-        options = {"auth": auth, "trust_env": False, "follow_redirects": redirects}
+        options = {"auth": auth, "verify": tls(), "trust_env": False, "follow_redirects": redirects}
         body = {"content" if name == "data" else name: value for name, value in body.items()}
         with library.Client(**options) as client:
             got = client.request(method, url, **body)
@@ -48,6 +54,7 @@ def _by_async_httpx(library):
         async def main():
             auth = boardlot.auth.httpx(credentials)
             options = {"auth": auth, "trust_env": False, "follow_redirects": redirects}
+            options["verify"] = tls()
             named = {"content" if name == "data" else name: value for name, value in body.items()}
             async with library.AsyncClient(**options) as client:
                 got = await client.request(method, url, **named)
