@@ -95,11 +95,13 @@ class TestStoreOfAUser(TokenStoreSuite):
         return lambda: Table(tmp_path / "tokens.db")
 
 
-def test_the_keychain_passes(tmp_path):
+@pytest.mark.parametrize("updates", [2, pytest.param(10, marks=pytest.mark.slow)])
+def test_the_keychain_passes(tmp_path, updates):
     """In a process of its own: it remembers the first session bus that it has seen."""
     if missing():
         pytest.skip(not_installed(" and ".join(missing())))
     with session(tmp_path) as bus:
+        bus.environment["BOARDLOT_TEST_UPDATES"] = str(updates)
         options = ["-p", "no:cacheprovider", "-c", str(ROOT / "pyproject.toml"), "-rs"]
         suite = str(Path(__file__).with_name("keychain_suite.py"))
         running = bus.start(sys.executable, "-m", "pytest", *options, suite, cwd=ROOT, text=True)

@@ -1,7 +1,9 @@
 """Stores for tests, in a dict and in a file, and the files on the disk."""
 
 import contextlib
+import functools
 import stat
+import tempfile
 from pathlib import Path
 
 import boardlot as bl
@@ -39,10 +41,25 @@ def store_at(place, passphrase=PASSPHRASE):
     return bl.EncryptedFileStore(place, passphrase)
 
 
-def saved(place, value=CANARY):
-    store_at(place).save(KEY, value)
+def saved(place):
+    """The folder of a new store with `CANARY`, a copy of one whose key was derived once."""
+    place.parent.mkdir(mode=0o700, parents=True)
+    for ending, content in files_of_store().items():
+        path = place.with_name(place.name + ending)
+        path.touch(0o600)
+        path.write_bytes(content)
     assert data_files(place.parent)
     return place.parent
+
+
+@functools.cache
+def files_of_store():
+    """The bytes of a store's files, by the ends of their names."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "tokens" / "boardlot.tokens"
+        store_at(place).save(KEY, CANARY)
+        found = files_of(place.parent)
+        return {path.name.removeprefix(place.name): data for path, data in found.items()}
 
 
 @contextlib.contextmanager
