@@ -77,7 +77,7 @@ def test_security_43_four_workers_refresh_a_user_once(server, tmp_path, request,
     for user in ("alice", "bob"):
         log_in(server, app, user)
     (client,) = server.clients.values()
-    with workers(server.base_url, app.client_id, client.secret, kind, place) as children:
+    with workers(server.base_url, app.client_id, client.secret, *STORES[kind], place) as children:
         assert round_of(children, "alice") == {"0"}
         assert server.counts["refresh_token"] == 0
         for n in range(1, 3):

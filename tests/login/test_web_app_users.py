@@ -146,9 +146,10 @@ def test_security_43_all_credentials_of_a_user_share_one_refresh(server, store):
     assert sorted(refreshed_with(server).values()) == [1, 1]
 
 
-def test_security_43_1000_users_that_cross_an_expiry_cause_1000_refreshes():
+@pytest.mark.parametrize("number", [150, pytest.param(1_000, marks=pytest.mark.slow)])
+def test_security_43_as_many_users_that_cross_an_expiry_cause_as_many_refreshes(number):
     store = LockingStore()
-    users = [f"user-{n}" for n in range(1000)]
+    users = [f"user-{n}" for n in range(number)]
     with bl.Sandbox(seed=7) as sandbox:
         app = application(sandbox, store, bl.AsyncOAuthApp)
         log_in(sandbox, app, "alice")
@@ -164,10 +165,7 @@ def test_security_43_1000_users_that_cross_an_expiry_cause_1000_refreshes():
         asyncio.run(gathered(map(use, [*users, *users[:100]])))
         sent = Counter((request.path, request.status) for request in sandbox.requests)
     tokens = [(status, count) for (path, status), count in sent.items() if path == "/oauth2/token"]
-    assert tokens == [(200, 1000 + 1)], sent
-
-
-CROWD = 1_000
+    assert tokens == [(200, number + 1)], sent
 
 
 @pytest.mark.parametrize("kind", [DictStore, LockingStore])
@@ -194,7 +192,9 @@ def test_security_43_a_refresh_and_logouts_of_one_user_hold_up_no_other(server, 
     assert not [key for key in store.kept if key.endswith(" alice")]
 
 
-def test_security_50_a_thousand_logins_at_once_complete():
+# The runtime's own pool has 512 threads.
+@pytest.mark.parametrize("number", [600, pytest.param(1_000, marks=pytest.mark.slow)])
+def test_security_50_many_logins_at_once_complete(number):
     """Of as many users, on several application objects."""
     store, applications = LockingStore(), 3
     with bl.Sandbox(seed=1) as sandbox:
@@ -211,6 +211,6 @@ def test_security_50_a_thousand_logins_at_once_complete():
             callback = await asyncio.to_thread(sandbox.authorize_demo_user, begun.url)
             return await app.fetch_token(callback, **session_of(begun), user=f"user-{n}")
 
-        logged_in = asyncio.run(gathered(map(log_in_one, range(CROWD))))
-    assert {auth.user for auth in logged_in} == {f"user-{n}" for n in range(CROWD)}
-    assert len(store.kept) == CROWD
+        logged_in = asyncio.run(gathered(map(log_in_one, range(number))))
+    assert {auth.user for auth in logged_in} == {f"user-{n}" for n in range(number)}
+    assert len(store.kept) == number

@@ -1,19 +1,21 @@
 """A worker of an application: calls the service for each user that it reads from stdin."""
 
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import boardlot as bl
 
-from tests.login.test_web_app_stores import store_of
-
-base_url, client_id, secret, kind, place = sys.argv[1:]
+base_url, client_id, secret, module, name, place = sys.argv[1:]
+place = Path(place) if name == "SqliteStore" else place
 sys.path.insert(0, "examples")
+kind = getattr(import_module(f"web_app.{module}"), name)
 app = bl.OAuthApp(
     base_url,
     client_id,
     redirect_uri="https://app.example.com/callback",
     client_secret=secret,
-    store=store_of(kind, place),
+    store=kind(place, bytes(range(32))),
 )
 print("ready", flush=True)
 while user := sys.stdin.readline().strip():
