@@ -2,6 +2,7 @@
 
 import base64
 import copy
+import functools
 import json
 import logging
 import pickle
@@ -29,11 +30,13 @@ def hits(secrets, text):
     return [one for one in secrets if any(form in text for form in forms(one))]
 
 
+@functools.lru_cache
 def forms(secret):
-    yield ", ".join(map(str, secret.encode()))
+    found = [", ".join(map(str, secret.encode()))]
     for spelling, spell in SPELLINGS.items():
         # The last character of Base64 depends on what follows the secret.
-        yield spell(secret).rstrip("=")[:-1] if spelling == "in Base64" else spell(secret)
+        found.append(spell(secret).rstrip("=")[:-1] if spelling == "in Base64" else spell(secret))
+    return found
 
 
 def appearances(thing):
