@@ -1,5 +1,6 @@
 """Promise 23: limits on what a response may be, for every reader."""
 
+import functools
 import gzip
 import json
 
@@ -45,10 +46,15 @@ def test_security_23_a_bomb_is_rejected_whatever_its_status(status):
         assert len(str(caught.value)) < 4096
 
 
+@functools.cache
+def compressed_zeros():
+    return gzip.compress(bytes(100 << 20), 1)
+
+
 # Made by the test: every worker imports this module.
 HOSTILE = {
     "a bomb": lambda: Fault(
-        body=gzip.compress(bytes(100 << 20)), status=200, headers={"Content-Encoding": "gzip"}
+        body=compressed_zeros(), status=200, headers={"Content-Encoding": "gzip"}
     ),
     "a long body": lambda: Fault(body=b'{"access_token":"' + b"x" * (40 << 20) + b'"}'),
     "deep objects": lambda: Fault(body=b'{"a":' * 200_000),
@@ -128,7 +134,7 @@ def test_a_body_of_several_gzip_members_is_read_however_it_arrives(piece):
 
 
 def test_security_23_a_bomb_in_a_later_member_is_rejected():
-    body = gzip.compress(RAW) + gzip.compress(bytes(100 << 20))
+    body = gzip.compress(RAW) + compressed_zeros()
     refused = pytest.raises(bl.ProtocolError, match="max_body_bytes")
     with StandInService([packed("gzip", body)]) as server, refused:
         client_of(server).request("GET", "/any")
