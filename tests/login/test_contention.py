@@ -98,8 +98,8 @@ def test_security_11_the_lock_file_is_permanent(place):
 
 @pytest.mark.slow
 def test_security_11_a_held_lock_is_waited_for_with_a_limit(place):
-    """It takes the 20 seconds of the limit. Its short form, in which Ctrl-C ends the wait, is in
-    `tests/stress/test_signals.py`."""
+    """It takes the 20 seconds of the limit. A limit of some milliseconds is tested in Rust, beside
+    `FileLock`; Ctrl-C ends the wait in `tests/stress/test_signals.py`."""
     store = bl.EncryptedFileStore(place, PASSPHRASE)
     store.save(KEY, b"1")
     with contextlib.ExitStack() as held:

@@ -106,3 +106,23 @@ fn open(path: &Path) -> io::Result<File> {
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_is_held_is_waited_for_with_a_limit() {
+        let folder = std::env::temp_dir().join(format!("boardlot-lock-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let path = folder.join("lock");
+        let wait = |millis| {
+            FileLock::wait(open(&path).expect("a file"), Duration::from_millis(millis), || false)
+        };
+        let held = wait(0).expect("a lock");
+        assert!(held.is_some() && wait(30).expect("a wait").is_none());
+        drop(held);
+        assert!(wait(0).expect("a lock").is_some());
+        std::fs::remove_dir_all(&folder).expect("a folder");
+    }
+}
