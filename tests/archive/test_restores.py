@@ -16,9 +16,11 @@ STEPS = 30
 MOST = 300
 
 
-def histories(count):
-    wanted = int(os.environ.get("BOARDLOT_TEST_HISTORIES", count))
-    return pytest.mark.parametrize("seed", range(wanted))
+def seeds():
+    """The seeds of histories. The two of the short form find a follower that stores its position
+    although the archive went back."""
+    wanted = os.environ.get("BOARDLOT_TEST_HISTORIES")
+    return range(int(wanted)) if wanted else (2, 3)
 
 
 class Life:
@@ -115,7 +117,7 @@ def store(target, tmp_path):
     return (PostgresStore if "://" in target else Store)(target, tmp_path)
 
 
-@histories(6)
+@pytest.mark.parametrize("seed", seeds())
 @pytest.mark.filterwarnings("ignore:.*went back")
 def test_security_45_restores_at_any_moment_lose_no_fill(seed, store, book, client):
     life = Life(seed, store, book, client)
