@@ -89,6 +89,27 @@ def test_a_clock_of_a_machine_that_is_wrong_changes_no_time(archive, book, clien
     assert archive.check() == []
 
 
+@pytest.mark.parametrize(("known", "back"), [(True, HOUR), (False, HOUR), (False, YEAR)])
+def test_the_times_of_a_list_never_go_back(archive, book, service, machine, known, back):
+    """The service's clock is set back, or, if its time is unknown, the machine's."""
+    path = path_of("plates", PLATE)
+    states = [[{"code": f"HK.{turn}"}] for turn in range(2)]
+    for rows, ahead in zip(states, (0, -back), strict=True):
+        book.lists[path] = rows
+        if known:
+            book.ahead = ahead / 10**6
+        else:
+            machine(ahead)
+            book.failures["/api/v1.0/server-time"] = [unavailable() for _ in range(9)]
+        # Another client does not know the time from before.
+        with bl.Client(service.base_url, max_retries=0) as client:
+            archive.update(client, plates=[PLATE])
+    times = [change["seen_at"] for change in archive.changes("plates", PLATE)]
+    assert times == sorted(times) and times[0] < times[-1]
+    for rows, at in zip(states, (times[0], times[-1]), strict=True):
+        assert archive.seen("plates", PLATE, at=at) == rows
+
+
 @pytest.mark.filterwarnings("ignore:at is")
 def test_a_time_that_cannot_be_is_reported_and_does_not_hide_what_is_read_later(
     archive, book, client, machine

@@ -87,6 +87,16 @@ def test_counts_add_up_and_of_two_versions_the_newer_one_counts(
     assert len(archive.fills(*HK).all()) == first + 10
 
 
+def test_an_older_version_that_is_listed_later_does_not_count(archive, book, client):
+    before = book.put_fills(3)
+    archive.update(client, fills=[HK])
+    served = book.fills[HK]
+    served[1] = {**served[1], "qty": "7", "updated_time": served[1]["updated_time"] - 1}
+    report = archive.update(client, fills=[HK])
+    assert (report.new, report.changed, report.unchanged) == (0, 0, 3)
+    assert archive.fills(*HK).all() == before
+
+
 def test_fills_without_an_id_are_kept_apart(archive, book, client):
     now = book.now()
     odd = [fill(0, now - n, deal_id=one, qty=str(n)) for n, one in enumerate(["", "", None, ""])]
