@@ -133,6 +133,7 @@ def test_a_time_that_cannot_be_is_reported_and_does_not_hide_what_is_read_later(
         book.lists[path] = [{"code": code}]
         archive.update(client, plates=[PLATE])
         assert archive.seen("plates", PLATE, at=soon) == [{"code": code}]
+        assert archive.seen("plates", PLATE) == [{"code": code}]
         assert archive.status()[0]["read_at"] < datetime.now(timezone.utc) + timedelta(hours=1)
     assert [one.kind for one in archive.check()] == ["future"]
 

@@ -13,7 +13,7 @@ from boardlot import _core
 from boardlot.archive import fills, update
 
 from ..support.service import response
-from .service import DAY, HK, HOUR, fill, fills_path, ids, unavailable
+from .service import DAY, HK, HOUR, PLATE, fill, fills_path, ids, path_of, unavailable
 
 
 def fill_requests(service):
@@ -63,6 +63,20 @@ def test_an_interrupted_update_continues_after_the_last_stored_page(archive, boo
     assert archive.fills(*HK).all() == expected
     assert archive.gaps(*HK) == []
     assert asked(fill_requests(service)[before])["page_flag"] == "100"
+
+
+def test_an_update_that_is_interrupted_twice_reads_no_page_again(archive, book, client, service):
+    book.page = 20
+    expected = book.put_fills(80, step=DAY)
+    for failures in ([None, None, unavailable()], [unavailable()]):
+        book.failures[fills_path()] = failures
+        assert not archive.update(client, fills=[HK], on_error="collect")
+    before = len(fill_requests(service))
+    archive.update(client, fills=[HK])
+    assert archive.fills(*HK).all() == expected
+    # Two pages are left, and the overlap is one more.
+    positions = [asked(request)["page_flag"] for request in fill_requests(service)[before:]]
+    assert positions == ["40", "60", ""]
 
 
 def test_a_forgotten_cursor_starts_the_range_again(archive, book, client):
@@ -263,6 +277,32 @@ def test_a_text_is_freed_by_the_thread_that_reads_not_by_the_one_that_scans():
     arguments = [("acc_id", "281756"), ("trd_market", "HK")]
     assert len(_core._stored_records("fills_history", arguments, texts())) == 2
     assert len(freed) == 2
+
+
+@pytest.mark.parametrize("name", ["fills", "plates"])
+def test_an_update_without_its_lock_stores_nothing(name, file, book, client):
+    """Another program may have removed the file of the lock, so that another update may write."""
+    book.put_fills(3)
+    book.lists[path_of("plates", PLATE)] = [{"code": "HK.1"}]
+    lists = {name: [HK if name == "fills" else PLATE]}
+    with bl.Archive(file) as archive:
+        archive.update(client, **lists)
+        book.put_fills(1, first=4)
+        book.lists[path_of("plates", PLATE)] = [{"code": "HK.2"}]
+
+        def remove(received):
+            if received.path in (fills_path(), path_of("plates", PLATE)):
+                for lock in file.parent.glob(".*.lock"):
+                    lock.unlink()
+
+        book.before = remove
+        with pytest.raises(bl.StoreError, match="was removed during an update") as caught:
+            archive.update(client, **lists)
+        assert caught.value.retryable
+        assert archive._database.read("select count(*) from fill_versions") in ([(3,)], [(0,)])
+        assert archive._database.read("select count(*) from versions") in ([(1,)], [(0,)])
+        book.before = None
+        assert archive.update(client, **lists).new == 1
 
 
 def refused():

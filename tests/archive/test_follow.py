@@ -106,6 +106,28 @@ def test_a_late_fill_arrives_though_many_newer_ones_are_known(archive, book, cli
     assert ids(take(follower, 1)) == ["900"]
 
 
+@pytest.mark.parametrize("ago", [3601, -60])
+def test_a_fill_that_arrives_a_day_late_is_delivered_within_an_hour(archive, book, client, ago):
+    """The last read of the whole overlap was this many seconds ago, or, by a clock that was set
+    since, is to come."""
+    book.put_fills(60, step=10**6)
+    follower = archive.follow(client, fills=HK, every=0.01)
+    take(follower, 60)
+    read = "select overlap_read_at from series"
+    ((read_at,),) = archive._database.read(read)
+    late, newer = fill(900, book.now() - 86_400 * 10**6), fill(901, book.now() - 1)
+    book.fills[HK] += [late, newer]
+    assert ids(take(follower, 1)) == ["901"]
+    assert archive._database.read(read) == [(read_at,)]
+    with archive._database.transaction() as transaction:
+        at = book.now() - ago * 10**6
+        transaction.execute("update series set overlap_read_at = ?", (at,))
+    # A fill that is not late, so that a test that fails ends.
+    book.fills[HK].append(fill(902, book.now() - 1))
+    assert ids(take(follower, 1)) == ["900"]
+    follower.close()
+
+
 def test_the_first_tick_after_a_restart_reads_the_whole_overlap(target, book, client):
     book.put_fills(60, step=10**6)
     with bl.Archive(target) as archive:

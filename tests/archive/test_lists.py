@@ -96,6 +96,19 @@ def test_records_with_the_same_code_or_with_none_are_all_kept(archive, book, cli
     assert len(archive.changes("plates", PLATE)) == 6
 
 
+def test_records_with_the_same_code_are_matched_by_their_contents(archive, book, client):
+    rows = [stock(1, lot_size=size) for size in (100, 200, 300)]
+    for turn in range(3):
+        book.lists[PATH] = rows[turn:] + rows[:turn]
+        report = archive.update(client, plates=[PLATE])
+        assert (report.new, report.changed) == ((3, 0) if turn == 0 else (0, 0))
+        assert archive.seen("plates", PLATE) == book.lists[PATH]
+    book.lists[PATH] = rows[1:]
+    report = archive.update(client, plates=[PLATE])
+    assert (report.unchanged, report.changed, report.gone) == (2, 0, 1)
+    assert archive.changes("plates", PLATE)[-1]["lot_size"] == 100
+
+
 def test_every_list_is_stored_under_its_own_key(archive, book, client):
     keys = {
         "crypto_orders": "1001001",

@@ -12,7 +12,7 @@ import pytest
 from ..support.own_endpoints import KLINE
 from ..support.service import response
 from ..support.threads import outcomes_of_threads
-from .service import HK, path_of, serve, unavailable
+from .service import HK, fills_path, path_of, serve, unavailable
 
 SYMBOL = "HK.00700"
 DIVIDENDS = path_of("dividends", SYMBOL)
@@ -128,6 +128,8 @@ def test_threads_and_tasks_that_ask_at_once_fetch_once(target, book, service):
         assert all(found == book.lists[DIVIDENDS] for found in asyncio.run(tasks(archive)))
         asked = outcomes_of_threads(8, lambda: len(archive.get(client, "ipos", "hk", max_age=HOUR)))
         assert asked == {0: 8}
+        asked = outcomes_of_threads(8, lambda: len(archive.get(client, "fills", HK, max_age=HOUR)))
+        assert asked == {0: 8} and read_list(service, fills_path()) == 1
     assert read_list(service) == 1 and read_list(service, path_of("ipos", "hk")) == 1
 
 

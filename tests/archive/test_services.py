@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import boardlot as bl
 import pytest
-from boardlot.archive import update as updating
+from boardlot.archive import locks, update as updating
 
 from .service import DAY, HK, HOUR, PLATE, fill, path_of, serve, take
 
@@ -32,6 +32,29 @@ def test_security_54_lists_of_another_service_are_refused(archive, book, client,
     assert archive.fills(*HK).all() == book.expected()
     with pytest.warns(UserWarning, match="has no update of ipos hk"):
         assert archive.changes("ipos", "hk") == []
+
+
+@pytest.mark.parametrize(("name", "key"), [("fills", HK), ("plates", PLATE)])
+def test_security_54_a_list_that_two_services_fill_at_once_is_of_the_first_one(
+    name, key, archive, book, client, other, monkeypatch
+):
+    book.fills[HK] = [fill(1, book.now() - 1, stock_name="live")]
+    book.lists[path_of("plates", PLATE)] = [{"code": "HK.00001"}]
+    try_for = locks.Lock.try_for
+
+    def after_another_update(lock, wait):
+        monkeypatch.setattr(locks.Lock, "try_for", try_for)
+        archive.update(client, **{name: [key]})
+        return try_for(lock, wait)
+
+    # The update of the other service has begun, and waits for its lock.
+    monkeypatch.setattr(locks.Lock, "try_for", after_another_update)
+    with pytest.raises(bl.ConfigError, match=f"is of the service {client.base_url}; "):
+        archive.update(other, **{name: [key]})
+    if name == "fills":
+        assert archive.fills(*HK).all() == book.expected()
+    else:
+        assert archive.seen(name, key) == book.lists[path_of(name, key)]
 
 
 def test_other_lists_may_be_of_another_service(archive, book, client, other):

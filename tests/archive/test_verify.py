@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import boardlot as bl
 import pytest
+from boardlot import _core
 from boardlot.archive import verify
 
 from ..support.paged_service import page
@@ -211,7 +212,9 @@ def test_only_what_an_update_has_read_is_verified(archive, client):
     assert str(archive.verify(client)) == "nothing to update"
 
 
-def test_an_earlier_start_is_read_and_covered(archive, book, client):
+def test_an_earlier_start_is_read_and_covered(archive, book, client, monkeypatch):
+    # The ranges of two parts adjoin.
+    monkeypatch.setattr(verify, "FILLS", 100)
     now = book.now()
     book.fills[HK] = [fill(n, now - n * DAY) for n in range(1, 400)]
     archive.update(client, fills=[HK])
@@ -219,7 +222,8 @@ def test_an_earlier_start_is_read_and_covered(archive, book, client):
     assert verified(archive, client, start="2020-01-01").new > 300
     assert archive.fills(*HK).all() == book.expected()
     assert archive.gaps(*HK) == []
-    assert archive._database.read("select count(*) from coverage") == [(1,)]
+    ((first, _),) = archive._database.read("select start_at, end_at from coverage")
+    assert first == _core._micros("start", "2020-01-01")
 
 
 @pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
