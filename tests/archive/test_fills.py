@@ -88,17 +88,30 @@ def test_a_forgotten_cursor_starts_the_range_again(archive, book, client):
     assert archive.fills(*HK).all() == expected
 
 
-def test_a_reader_sees_the_fills_as_before_until_the_update_is_complete(target, book, client):
+def test_a_reader_sees_the_fills_as_before_until_the_update_is_complete(
+    target, book, client, monkeypatch
+):
+    # Each page is stored when it was read.
+    monkeypatch.setattr(update, "FILLS", 1)
+    stored = "select count(*) from fill_versions"
     with bl.Archive(target) as archive, bl.Archive(target) as reader:
         book.put_fills(120)
         archive.update(client, fills=[HK])
         before = book.expected()
         book.put_fills(100, first=500)
         book.fills[HK][0] = {**before[-1], "qty": "5", "updated_time": book.now() - 1}
-        seen = []
-        book.before_page = lambda page: seen.append(list(reader.fills(*HK).all()))
+        seen, counts, changes, history = [], [], set(), "select count(*) as n from fills_history"
+
+        def look(page):
+            seen.append(list(reader.fills(*HK).all()))
+            changes.add(len(reader.changes("fills", HK)))
+            changes.add(reader.sql(history).to_dicts()[0]["n"])
+            counts.append(reader._database.read(stored)[0][0])
+
+        book.before_page = look
         archive.update(client, fills=[HK])
-        assert len(seen) >= 3
+        assert len(seen) >= 3 and counts[-1] > counts[0] == 120
+        assert changes == {120}
         assert all(one == before for one in seen)
         assert reader.fills(*HK).all() == book.expected()
 
@@ -195,6 +208,21 @@ def test_fills_are_read_in_parts_in_the_order_of_the_service(archive, book, clie
     assert archive.fills(*HK, start=moment).all() == archive.fills(*HK, start=times[20]).all()
     with pytest.raises(bl.ConfigError, match="expected a time not before start"):
         archive.fills(*HK, start="2026-02-02", end="2026-02-01").all()
+
+
+def test_each_change_of_a_fill_has_the_time_at_which_it_was_read(archive, book, client):
+    book.put_fills(2)
+    archive.update(client, fills=[HK])
+    served = book.fills[HK]
+    served[0] = {**served[0], "qty": "5", "updated_time": book.now() - 2}
+    served.append(fill(3, book.now() - 1))
+    archive.update(client, fills=[HK])
+    changes = archive.changes("fills", HK)
+    assert [one["change"] for one in changes] == ["new", "new", "changed", "new"]
+    seen = [one["seen_at"] for one in changes]
+    # The client knows the service's time to the millisecond.
+    assert seen[0] == seen[1] <= seen[2] + 1000 and seen[2] == seen[3]
+    assert all(abs(at - book.now()) < HOUR for at in seen)
 
 
 def test_fills_from_before_the_first_update_are_said_to_be_missing(archive, book, client):

@@ -128,7 +128,10 @@ def test_a_fill_that_arrives_a_day_late_is_delivered_within_an_hour(archive, boo
     follower.close()
 
 
-def test_the_first_tick_after_a_restart_reads_the_whole_overlap(target, book, client):
+@pytest.mark.parametrize("failures", [0, 1])
+def test_the_first_tick_after_a_restart_reads_the_whole_overlap(
+    failures, target, book, client, pauses
+):
     book.put_fills(60, step=10**6)
     with bl.Archive(target) as archive:
         follower = archive.follow(client, fills=HK, every=0.01)
@@ -139,5 +142,7 @@ def test_the_first_tick_after_a_restart_reads_the_whole_overlap(target, book, cl
         follower.close()
     book.fills[HK].append(fill(900, next_one["updated_time"] - 86_400 * 10**6))
     book.fills[HK].append(fill(901, book.now() - 1))
+    # After a failed tick, it is the next one.
+    book.failures[fills_path()] = [unavailable()] * failures
     with bl.Archive(target) as archive:
         assert followed(archive, client, 2) == ["61", "900"]

@@ -275,6 +275,26 @@ def test_a_follower_of_changes_gets_those_that_are_gone_and_back(filled, book, c
     assert sorted(followed(filled, client, 101, name="late")) == sorted(ids(book.fills[HK]))
 
 
+def test_a_fill_that_is_back_comes_again_only_if_its_content_differs(filled, book, client):
+    """The fill is the last one that the follower has received, in its second version."""
+    newest = served(book, 1)
+    book.fills[HK][newest] = {**book.fills[HK][newest], "qty": "7", "updated_time": book.now() - 2}
+    filled.update(client, fills=[HK])
+    book.fills[HK].append(fill(1000, book.now() - 1))
+    assert followed(filled, client, 101)[-2:] == ["1", "1000"]
+    removed = book.fills[HK].pop(newest)
+    assert verified(filled, client).gone == 1
+    book.fills[HK].append(removed)
+    assert verified(filled, client).back == 1
+    book.fills[HK].append(fill(1001, book.now() - 1))
+    assert followed(filled, client, 2) == ["1000", "1001"]
+    book.fills[HK].remove(removed)
+    assert verified(filled, client).gone == 1
+    book.fills[HK].append({**removed, "qty": "8"})
+    assert verified(filled, client).back == 1
+    assert followed(filled, client, 2) == ["1001", "1"]
+
+
 def test_verify_is_awaited_with_an_async_client(filled, book, service):
     del book.fills[HK][served(book, 40)]
 
