@@ -160,6 +160,19 @@ def test_another_machine_asks_the_service_for_its_time(archive, book, client, se
         assert read_list(other) == 2
 
 
+def test_a_list_that_was_read_in_the_future_is_read_again(archive, book, service, monkeypatch):
+    """The service's clock is set back, and another machine asks the service for its time."""
+    for number, (machine, ahead) in enumerate((("one", 7200.0), ("two", 0.0)), start=1):
+        book.ahead = ahead
+        monkeypatch.setattr(
+            "boardlot.archive.freshness._local_clock",
+            lambda name=machine: (name, time.time_ns() // 1000),
+        )
+        with bl.Client(service.base_url, max_retries=0) as client:
+            archive.get(client, "dividends", SYMBOL, max_age=HOUR)
+        assert read_list(service) == number
+
+
 def test_wrong_arguments_are_refused_before_anything_is_sent(file, client, service):
     with bl.Archive(file) as archive:
         for name, key, max_age in (

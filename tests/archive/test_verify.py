@@ -3,6 +3,7 @@ mistake."""
 
 import asyncio
 from datetime import timedelta
+from urllib.parse import parse_qsl
 
 import boardlot as bl
 import pytest
@@ -176,6 +177,38 @@ def test_an_empty_response_among_others_hides_nothing(filled, book, client):
         filled.verify(client, fills=[HK], on_error="collect")
         found = set(ids(filled.fills(*HK).all()))
         assert set(ids(book.fills[HK])) <= found <= {*ids(book.fills[HK]), "50"}
+
+
+@pytest.mark.parametrize("amended", [False, True])
+def test_an_empty_response_to_a_later_read_makes_no_fill_gone(filled, book, client, amended):
+    """The first response leaves out a fill, which is listed at its own time; or the fill is amended
+    after the verification began, and is listed among the fills since then."""
+    place = served(book, 50)
+    left_out = book.fills[HK][place]
+    empty = []
+
+    def before(received):
+        if not received.path.endswith("fills_history") or empty:
+            return
+        asked = dict(parse_qsl(received.query))
+        start, end = int(asked["start"]), int(asked["end"])
+        if amended and book.fills[HK][place] is left_out:
+            book.fills[HK][place] = {**left_out, "qty": "7", "updated_time": book.now()}
+        # The first response for the range of the fill, and then an empty one, to the second read of
+        # its time, or to the read of all fills until a future time.
+        of_fill = start <= left_out["updated_time"] <= end
+        if end > book.now() + HOUR if amended else of_fill and responses:
+            empty.append(received)
+            book.failures[received.path] = [EMPTY]
+        elif of_fill and not amended:
+            found = [one for one in book.expected() if book.in_range(one, start, end)]
+            found.remove(left_out)
+            responses.append(found)
+            book.failures[received.path] = [page("fills_history", found, None)]
+
+    responses, book.before = [], before
+    assert verified(filled, client).gone == 0
+    assert empty and filled.fills(*HK).all() == book.expected()
 
 
 def test_a_fill_that_moves_to_a_page_that_was_read_is_not_gone(filled, book, client):
