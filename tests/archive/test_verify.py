@@ -153,6 +153,15 @@ def test_fills_that_are_older_than_all_that_is_listed_are_kept(filled, book, cli
     assert filled.fills(*HK).all() == book.expected()
 
 
+def test_a_fill_with_the_time_of_the_oldest_one_is_gone(filled, book, client):
+    book.fills[HK].append(fill(101, book.fills[HK][-1]["updated_time"]))
+    assert verified(filled, client).new == 1
+    del book.fills[HK][-1]
+    counts = verified(filled, client)
+    assert (counts.unlisted, counts.gone) == (0, 1)
+    assert filled.fills(*HK).all() == book.expected()
+
+
 def test_an_empty_response_among_others_hides_nothing(filled, book, client):
     """Each request in turn gets an empty response."""
     asked = []
