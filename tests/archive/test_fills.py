@@ -210,6 +210,19 @@ def test_fills_are_read_in_parts_in_the_order_of_the_service(archive, book, clie
         archive.fills(*HK, start="2026-02-02", end="2026-02-01").all()
 
 
+def test_a_newer_version_on_a_later_page_counts_with_its_time_and_code(
+    archive, book, client, monkeypatch
+):
+    monkeypatch.setattr(update, "FILLS", 1)
+    book.page, book.order = 1, list
+    at = book.now() - HOUR
+    newer = fill(1, at + 1, code="HK.00001")
+    book.fills[HK] = [fill(1, at), newer, fill(2, at)]
+    archive.update(client, fills=[HK])
+    assert archive.fills(*HK, start=at + 1).all() == [newer]
+    assert archive.fills(*HK, code="HK.00001").all() == [newer]
+
+
 def test_each_change_of_a_fill_has_the_time_at_which_it_was_read(archive, book, client):
     book.put_fills(2)
     archive.update(client, fills=[HK])
