@@ -4,6 +4,7 @@
 PostgreSQL, in two updates with a follower between them, and the service's lists of that time.
 """
 
+import copy
 import gzip
 import json
 import os
@@ -50,8 +51,9 @@ def write(request, target, service):
 @pytest.fixture
 def older(request, target, service, book):
     """The archive, as if the service of these tests had been the one that it was written from."""
-    book.fills = {(account, market): fills for account, market, fills in WRITTEN["fills"]}
-    book.lists = WRITTEN["paths"]
+    of_then = copy.deepcopy(WRITTEN)  # Tests change the lists.
+    book.fills = {(account, market): fills for account, market, fills in of_then["fills"]}
+    book.lists = of_then["paths"]
     write(request, target, service)
     with bl.Archive(target) as archive:
         yield archive
@@ -111,7 +113,7 @@ def test_an_older_archive_is_read_as_it_is_until_an_update(older, book, client):
     older.update(client, **lists)
     assert seen() == before
     for name, key in LISTS.items():
-        assert older.seen(name, key) == WRITTEN["paths"][WRITTEN["path_of"][name]]
+        assert older.seen(name, key) == book.lists[WRITTEN["path_of"][name]]
 
 
 def test_fills_of_an_older_archive_have_a_history_without_times(older, client):
