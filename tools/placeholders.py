@@ -60,7 +60,7 @@ In a checkout, with make:
 ```sh
 # Compiles it without optimization, in two minutes, and shows the main workflow.
 make demo
-# Runs all tests, in ten minutes.
+# Runs all tests, in twenty minutes.
 make test
 ```
 
