@@ -99,3 +99,10 @@ def target(request):
 def archive(target):
     with bl.Archive(target) as opened:
         yield opened
+
+
+@pytest.fixture
+def store(target, tmp_path):
+    from .stores import PostgresStore, Store
+
+    return (PostgresStore if "://" in target else Store)(target, tmp_path)

@@ -128,6 +128,13 @@ class Book:
         return page(method, rows[begin:end], str(end) if end < len(rows) else None)
 
 
+def new(book, number):
+    """Adds a fill of now, and returns it."""
+    one = fill(number, book.now() - 1)
+    book.fills[HK].append(one)
+    return one
+
+
 def latest_first(fills):
     return sorted(fills, key=lambda one: (-one["updated_time"], -int(one["deal_id"])))
 

@@ -17,7 +17,8 @@ from boardlot.archive.sqlite import backup as backups
 from boardlot.cli import main
 
 from ..support.processes import full_disk, program, python
-from .service import HK, PLATE, fill, followed, ids, path_of, take
+from .service import HK, PLATE, fill, followed, ids, new, path_of, take
+from .stores import restore
 
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="modes and limits of POSIX")
 
@@ -25,16 +26,6 @@ POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="modes and limits of 
 @pytest.fixture
 def backup(tmp_path):
     return tmp_path / "backup.db"
-
-
-def restore(backup, file, status=0):
-    assert main(["archive", "restore", str(backup), str(file)]) == status
-
-
-def new(book, number):
-    one = fill(number, book.now() - 1)
-    book.fills[HK].append(one)
-    return one
 
 
 @POSIX
@@ -293,42 +284,6 @@ def test_a_backup_is_restored_over_an_older_one_that_was_restored(
 def test_an_address_is_neither_restored_nor_restored_over(line, capfd):
     assert main(["archive", "restore", *line]) == 2
     assert "`pg_restore --clean --if-exists` restores it" in capfd.readouterr().err
-
-
-class Store:
-    """A SQLite archive that goes back to an earlier state as by `restore`."""
-
-    def __init__(self, target, tmp_path):
-        self.target, self._copy = target, tmp_path / "copy.db"
-
-    def save(self):
-        self._copy.unlink(missing_ok=True)
-        with bl.Archive(self.target) as archive:
-            archive.backup(self._copy)
-
-    def go_back(self):
-        restore(self._copy, self.target)
-
-
-class PostgresStore:
-    """A PostgreSQL archive that goes back as by PostgreSQL's own programs."""
-
-    def __init__(self, target, tmp_path):
-        self.target, self._copy = target, tmp_path / "copy.dump"
-
-    def save(self):
-        self._run("pg_dump", "--schema=boardlot_archive", "--format=custom", f"--file={self._copy}")
-
-    def go_back(self):
-        self._run("pg_restore", "--clean", "--if-exists", "--single-transaction", self._copy)
-
-    def _run(self, program, *arguments):
-        subprocess.run([program, f"--dbname={self.target}", *arguments], check=True)
-
-
-@pytest.fixture
-def store(target, tmp_path):
-    return (PostgresStore if "://" in target else Store)(target, tmp_path)
 
 
 def test_a_follower_delivers_again_what_came_since_the_backup(store, book, client, caplog):

@@ -1,26 +1,24 @@
 """Restores at random moments of an archive's life, under a follower and an update of others."""
 
 import collections
-import os
 import random
 
 import boardlot as bl
 import pytest
 
 from ..support.service import response
-from .service import HK, fill, fills_path, ids, take
-from .test_backup import PostgresStore, Store, new
+from .service import HK, fill, fills_path, ids, new, take
 
 STEPS = 30
 # Requests after which the service refuses a follower, which would wait for ever for a lost fill.
 MOST = 300
 
 
-def seeds():
-    """The seeds of histories. The two of the short form find a follower that stores its position
-    although the archive went back."""
-    wanted = os.environ.get("BOARDLOT_TEST_HISTORIES")
-    return range(int(wanted)) if wanted else (2, 3)
+# They find a follower that stores its position although the archive went back.
+SHORT = (2, 3)
+SEEDS = [
+    pytest.param(seed, marks=[] if seed in SHORT else [pytest.mark.slow]) for seed in range(60)
+]
 
 
 class Life:
@@ -89,8 +87,8 @@ class Life:
             self.again += 1
 
     def run(self):
-        steps = [self.make, self.update, self.save, self.restore, self.follow, self.follow]
-        steps.append(self.leave)
+        steps = [self.make, self.update, self.save, self.restore]
+        steps += [self.follow, self.follow, self.leave]
         for _ in range(STEPS):
             self.draw.choice(steps)()
 
@@ -112,12 +110,7 @@ class Life:
         self.archive.close()
 
 
-@pytest.fixture
-def store(target, tmp_path):
-    return (PostgresStore if "://" in target else Store)(target, tmp_path)
-
-
-@pytest.mark.parametrize("seed", seeds())
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.filterwarnings("ignore:.*went back")
 def test_security_45_restores_at_any_moment_lose_no_fill(seed, store, book, client):
     life = Life(seed, store, book, client)

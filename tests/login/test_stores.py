@@ -46,7 +46,7 @@ def test_security_10_under_a_closed_umask_it_can_still_be_read(place):
     finally:
         os.umask(old)
     assert open_bits(place.parent) == {}
-    assert store.load(KEY) == CANARY
+    assert store_at(place).load(KEY) == CANARY
 
 
 @as_root
@@ -150,6 +150,7 @@ def test_security_12_a_wrong_passphrase_is_rejected(place, way, wrong):
     if wrong:
         assert isinstance(caught.value, bl.StoreError)
         assert str(folder) in str(caught.value) and caught.value.hint
+    assert store_at(place).load(KEY) == CANARY
 
 
 def test_security_12_a_passphrase_can_come_from_a_callable(place):
@@ -213,13 +214,13 @@ def test_security_12_a_full_disk_or_a_read_only_folder_keeps_the_file(tmp_path):
             with untouched(folder), pytest.raises(bl.StoreError) as caught:
                 store.save(KEY, CANARY * 100)
             assert str(folder) in str(caught.value) and caught.value.hint
-        assert store.load(KEY) == CANARY
+        assert store_at(place).load(KEY) == CANARY
         (disk / "filler").unlink()
         store.save(KEY, CANARY * 10)
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
         with untouched(folder):
             refused(place, way="save")
-        assert store.load(KEY) == CANARY * 10
+        assert store_at(place).load(KEY) == CANARY * 10
 
 
 def test_security_12_a_login_leaves_no_secret_in_plain_text(server, place, tmp_path):
