@@ -40,48 +40,44 @@ def test_sandbox_is_on_this_machine_and_does_not_overwrite_a_key(boardlot, tmp_p
     assert key.read_text() == "mine"
 
 
-def lines_of_the_demo(done):
-    """They fit 80 columns, but for advice to install a package, and data come first."""
-    lines = [line for line in done.out.splitlines() if "pip install" not in line]
-    assert [line for line in lines if width_of(line) > 80] == []
-    assert lines[2].split()[:4] == ["code", "trd_side", "qty", "price"]
-    return lines
-
-
 def test_demo_without_pyarrow_writes_the_fills_as_csv(tmp_path, monkeypatch, boardlot):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
     for name in ("pyarrow", "matplotlib"):
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setattr("boardlot.cli.commands.demo.find_spec", lambda _: None)
-    done = boardlot("demo", "--out", ".")
+    done = boardlot("demo", "--out", tmp_path)
     assert done.status == 0 and "skipped fills.png" in done.out
-    lines_of_the_demo(done)
     (written,) = tmp_path.iterdir()
     header, *rows = written.read_text().splitlines()
     assert written.name == "fills.csv" and len(rows) == 2_000
     assert header.startswith("trd_side,deal_id,order_id,code,")
 
 
-def test_demo(tmp_path, monkeypatch, boardlot):
+def test_demo(tmp_path, boardlot):
     pytest.importorskip("matplotlib")
     pytest.importorskip("pyarrow")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "132")
-    out = Path("new", "folder")
+    out = tmp_path / "new" / "folder"
     done = boardlot("demo", "--out", out, "--seed", "3")
     assert done.status == 0 and "PRIVATE KEY" not in done.out
     # One cursor would need 40.
     assert re.search(r"read 2,000 fills in 4\d requests", done.out)
     for line in ("logged in with OAuth; scopes:", "the same 2,000"):
         assert line in done.out
-    lines = lines_of_the_demo(done)
+    lines = done.out.splitlines()
     assert f"the files are in {out}" in lines
     assert sorted(path.name for path in out.iterdir()) == ["fills.parquet", "fills.png"]
     # Next steps: commands of boardlot's own, each of which its help knows.
     following = [line.split()[1:] for line in lines[-3:]]
     assert [words[0] for words in following] == ["sandbox", "--profile", "open"]
     assert not any(boardlot(*words, "--help").status for words in following)
+
+
+@pytest.mark.parametrize("columns", [80, 132])
+def test_the_demo_fits_80_columns_and_shows_data_first(columns, tmp_path, monkeypatch, boardlot):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = boardlot("demo").out.splitlines()
+    assert [line for line in lines if width_of(line) > 80] == []
+    assert lines[2].split()[:4] == ["code", "trd_side", "qty", "price"]
 
 
 def test_global_options_come_before_or_after_a_command(monkeypatch, boardlot):

@@ -14,20 +14,20 @@ def world():
 
 
 def test_security_31_every_kind_of_fault_in_every_operation(world):
-    # Each kind meets every fourth operation; the long form has all, in both modes.
+    # Each kind meets every second operation; the long form has all, in both modes.
     cases = [
-        Case(kind, operation, MODES[(row + column) // 4 % 2], 1)
+        Case(kind, operation, MODES[(row + column) // 2 % 2], 1)
         for row, kind in enumerate(KINDS)
         for column, operation in enumerate(world.operations)
-        if (row + column) % 4 == 0
+        if (row + column) % 2 == 0
     ]
     outcome = run_cases(cases, world)
     assert outcome.failures == []
     # And the faults did happen, and could not be overlooked.
     met = {kind.name: outcome.faults[kind.name] for kind in KINDS if not kind.unresolved}
-    assert {name: count for name, count in met.items() if count <= 5} == {}
+    assert {name: count for name, count in met.items() if count <= 10} == {}
     seen = {kind.name: outcome.errors[kind.name] for kind in KINDS if kind.name != "empty page"}
-    assert {name: count for name, count in seen.items() if count <= 1} == {}
+    assert {name: count for name, count in seen.items() if count <= 2} == {}
 
 
 @pytest.mark.slow
